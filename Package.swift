@@ -125,9 +125,13 @@ let package = Package(
       name: "WorkflowOperationsTests",
       dependencies: ["CompositeOperations", "OperationTimelines", "WorkflowOperations", "TestSupport"]),
     .testTarget(name: "ForecastTests", dependencies: ["ExampleSupport", "Forecast", "TestSupport"]),
+    .testTarget(name: "ImagePipelineTests", dependencies: ["ImagePipeline", "TestSupport"]),
     .testTarget(name: "LinkCheckTests", dependencies: ["ExampleSupport", "LinkCheck", "TestSupport"]),
     .testTarget(
-      name: "OutboxTests", dependencies: ["DurableOperations", "ExampleSupport", "Outbox", "TestSupport"]),
+      name: "OutboxTests",
+      dependencies: [
+        "CompositeOperations", "DurableOperations", "ExampleSupport", "HTTPOperations", "Outbox", "TestSupport",
+      ]),
     .testTarget(
       name: "PhotoOrderTests", dependencies: ["ExampleSupport", "PhotoOrder", "WorkflowOperations", "TestSupport"]),
     // An own `malloc` for whoever links it: the benchmarks, and nothing else.

@@ -11,7 +11,8 @@ enum ImagePipelineCommand {
       if options.showsHelp {
         print(Options.help)
       } else {
-        try await run(options)
+        let status = try await run(options)
+        if status != 0 { exit(status) }
       }
     } catch let error as UsageError {
       fail("\(error)", status: 2)
@@ -20,19 +21,21 @@ enum ImagePipelineCommand {
     }
   }
 
-  private static func run(_ options: Options) async throws {
+  /// Returns the exit status.
+  private static func run(_ options: Options) async throws -> Int32 {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ImagePipeline-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-
     let pipeline = Pipeline(names: options.names, store: Store(folder: folder)).operation()
     let recorder = TimelineRecorder()
     recorder.attach(to: pipeline)
-    let progress = TerminalProgress()
-    progress.track(pipeline)
-    // The damaged image is a part of the show.
-    let outcome = await Task { try await pipeline.run() }.result
-    await progress.finish()
+    let signal = Shared<Int32?>(nil)
+    // Before there is anything that must not be left behind.
+    let end = GracefulEnd(showsBars: true) { number in
+      signal.withLock { $0 = number }
+      pipeline.cancel()
+    }
+    let outcome = try await show(pipeline, in: folder)
+    end.end()
+    if let number = signal.withLock({ $0 }) { return 128 + number }
     let timeline = recorder.timeline
 
     if options.printsText { print(timeline.textTree(), terminator: "") }
@@ -47,6 +50,22 @@ enum ImagePipelineCommand {
       print("\(timeline.entries.count) operations, of which \(failed) failed; \(options.names.count) images")
     }
     if case .failure(let error) = outcome { throw error }
+    return 0
+  }
+
+  /// Runs the pipeline with a bar. The bar and the folder are gone afterwards, also if the pipeline
+  /// was cancelled.
+  private static func show(
+    _ pipeline: CompositeOperation, in folder: URL
+  ) async throws -> Result<[any Sendable], any Error> {
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let progress = TerminalProgress()
+    progress.track(pipeline)
+    // The damaged image is a part of the show.
+    let outcome = await Task { try await pipeline.run() }.result
+    await progress.finish()
+    return outcome
   }
 
   private static func fail(_ text: String, status: Int32) -> Never {

@@ -10,11 +10,12 @@ import Android
 import Darwin
 #endif
 
-/// Calls a closure at the first SIGTERM or Ctrl-C. The second one ends the program at once.
+/// Calls a closure at the first SIGTERM or Ctrl-C. The second one ends the program at once, with
+/// the cursor shown if the program shows bars.
 package final class GracefulEnd: @unchecked Sendable {  // `sources` is a constant, and what is in it is thread-safe
   private let sources: [any DispatchSourceSignal]
 
-  package init(_ handler: @escaping @Sendable (_ signal: Int32) -> Void) {
+  package init(showsBars: Bool = false, _ handler: @escaping @Sendable (_ signal: Int32) -> Void) {
     let isFirst = Shared(true)
     let queue = DispatchQueue(label: "GracefulEnd")
     sources = [SIGTERM, SIGINT].map { number in
@@ -26,11 +27,20 @@ package final class GracefulEnd: @unchecked Sendable {  // `sources` is a consta
           defer { isFirst = false }
           return isFirst
         }
-        guard first else { _exit(128 + number) }
+        guard first else {
+          if showsBars { TerminalCursor.show() }
+          _exit(128 + number)
+        }
         handler(number)
       }
       source.activate()
       return source
     }
+  }
+
+  /// Gives the signals their usual meaning again.
+  package func end() {
+    for source in sources { source.cancel() }
+    for number in [SIGTERM, SIGINT] { signal(number, SIG_DFL) }
   }
 }

@@ -43,9 +43,10 @@ final class PageSizes {
     // Read on the main actor, so what the view shows can be set directly. The stream ends when all
     // have ended.
     for await event in events {
-      if let fraction = event.fractionCompleted { self.fraction = fraction }
+      if measuring === all, let fraction = event.fractionCompleted { self.fraction = fraction }
     }
     _ = await end
+    guard measuring === all else { return }  // the view came back, and asks anew
 
     // A partial failure: each page has an outcome of its own.
     for (index, page) in zip(missing, pages) {

@@ -124,6 +124,19 @@ extension Arguments {
     return url
   }
 
+  /// The value of an option as an http or https address, with its password; nil if it was not
+  /// given.
+  ///
+  /// - Parameter whole: the same arguments with passwords. These have none, so that errors show
+  ///   none.
+  package func webAddress(_ name: String, in whole: Arguments) throws(UsageError) -> URL? {
+    guard let shown = try webAddress(name) else { return nil }
+    guard let url = whole.value(name).flatMap({ URL(string: $0) }),
+      (url.scheme, url.host, url.port) == (shown.scheme, shown.host, shown.port)
+    else { throw wrong(name, "Write # / ? and @ in a password as %23 %2F %3F and %40") }
+    return url
+  }
+
   private static func short(_ number: Double) -> String {
     number == number.rounded() && abs(number) < 1e15 ? String(Int(number)) : String(number)
   }

@@ -35,17 +35,17 @@ public final class EventRecorder<Event: Sendable & Equatable>: Sendable {
   }
 
   /// The number of events so far.
-  public var count: Int {
+  package var count: Int {
     state.withLock { $0.events.count }
   }
 
   /// How often `event` was recorded so far.
-  public func count(of event: Event) -> Int {
+  package func count(of event: Event) -> Int {
     events.count { $0 == event }
   }
 
   /// Whether `event` was recorded.
-  public func contains(_ event: Event) -> Bool {
+  package func contains(_ event: Event) -> Bool {
     events.contains(event)
   }
 

@@ -12,8 +12,8 @@ import CompositeOperations
 /// ```
 ///
 /// Everything in the package that waits on a clock shares one sleep, the one that ends first. So
-/// ``sleeperCount`` is 1, however many timeouts are pending. ``waitForSleeper(dueIn:)`` and
-/// ``nextDeadline`` know each of them.
+/// ``sleeperCount`` is 1, however many timeouts are pending. ``waitForSleeper(dueIn:)`` knows
+/// each of them.
 ///
 /// All members may be used from any thread.
 public final class ManualClock: Clock, Sendable {
@@ -107,7 +107,7 @@ public final class ManualClock: Clock, Sendable {
 
   /// The first moment in which a task that sleeps on the clock wakes, or a pending timer is due;
   /// nil if there is none.
-  public var nextDeadline: Instant? { state.withLock { $0.nextDeadline } }
+  package var nextDeadline: Instant? { state.withLock { $0.nextDeadline } }
 
   /// Moves the clock forward, and wakes the tasks whose time has come, the earliest first.
   ///
@@ -124,7 +124,8 @@ public final class ManualClock: Clock, Sendable {
     advance { max($0.now, deadline) }
   }
 
-  /// Moves the clock forward to ``nextDeadline``.
+  /// Moves the clock forward to the first moment in which a task that sleeps on it wakes, or a
+  /// pending timer is due.
   ///
   /// - Returns: how far the clock was moved; nil if no task sleeps, and no timer is pending.
   @discardableResult
@@ -138,19 +139,14 @@ public final class ManualClock: Clock, Sendable {
     return moved
   }
 
-  /// Waits until a task sleeps on the clock, or until the waiting task is cancelled, as by the time
-  /// limit of a test.
-  public func waitForSleeper() async {
-    await wait(for: .anySleeper)
-  }
-
   /// Waits until a task sleeps on the clock that wakes this long from now, or a timer is pending
   /// that is due then, whatever else is on the clock. Also returns when the waiting task is
-  /// cancelled.
+  /// cancelled, as by the time limit of a test.
   ///
-  /// - Parameter duration: counted from the present moment of the clock.
-  public func waitForSleeper(dueIn duration: Duration) async {
-    await wait(for: .sleeper(until: now.advanced(by: duration)))
+  /// - Parameter duration: counted from the present moment of the clock; nil to wait until any task
+  ///   sleeps on it.
+  public func waitForSleeper(dueIn duration: Duration? = nil) async {
+    await wait(for: duration.map { Sight.sleeper(until: now.advanced(by: $0)) } ?? .anySleeper)
   }
 
   /// Waits until no task sleeps on the clock, and no timer of the package is pending on it: each

@@ -12,10 +12,14 @@ public import CompositeOperations
 ///
 /// All members may be used from any thread, and by any number of tasks at once.
 public final class ManualReachabilityMonitor: ReachabilityMonitor {
+  private typealias Watcher = AsyncStream<Bool>.Continuation
+
   private struct State {
     var isReachable: Bool
     var lastNumber = 0
-    var watchers: [Int: AsyncStream<Bool>.Continuation] = [:]
+    var watchers: [Int: Watcher] = [:]
+    /// What to put into which stream.
+    var outbox = Outbox<(Watcher, Bool)>()
     var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
     /// Removes the waiters whose number of watchers is reached.
@@ -39,15 +43,14 @@ public final class ManualReachabilityMonitor: ReachabilityMonitor {
     set {
       state.withLock { state in
         state.isReachable = newValue
-        // Inside of the lock, so that all get the same order. It calls no other code, and only
-        // fills buffers.
-        for watcher in state.watchers.values { watcher.yield(newValue) }
+        for watcher in state.watchers.values { state.outbox.append((watcher, newValue)) }
       }
+      deliver()
     }
   }
 
   /// The present number of watchers.
-  public var watcherCount: Int { state.withLock { $0.watchers.count } }
+  package var watcherCount: Int { state.withLock { $0.watchers.count } }
 
   /// Suspends the task until there are exactly that many watchers. Cancelling the task does not end
   /// the wait.
@@ -68,11 +71,23 @@ public final class ManualReachabilityMonitor: ReachabilityMonitor {
       let (number, ready) = state.withLock { state in
         state.lastNumber += 1
         state.watchers[state.lastNumber] = continuation
-        continuation.yield(state.isReachable)
+        state.outbox.append((continuation, state.isReachable))
         return (state.lastNumber, state.takeWaiters())
       }
       continuation.onTermination = { [weak self] _ in self?.forget(number) }
+      deliver()
       for waiter in ready { waiter.resume() }
+    }
+  }
+
+  /// One thread at a time does, so that all streams get the same order.
+  ///
+  /// Outside of the lock: a value may resume a task, which takes a lock of the task. A thread that
+  /// cancels the task holds that one while it calls ``forget(_:)``.
+  private func deliver() {
+    guard state.withLock({ $0.outbox.beginDelivery() }) else { return }
+    while let entries = state.withLock({ $0.outbox.nextDelivery() }) {
+      for (watcher, isReachable) in entries { watcher.yield(isReachable) }
     }
   }
 

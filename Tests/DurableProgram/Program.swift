@@ -46,9 +46,11 @@ final class Program: Sendable {
   func stopsWhenTerminated() -> any DispatchSourceSignal {
     signal(SIGTERM, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: SIGTERM)
+    // So long that no busy machine needs it, unless it is told.
+    let patience = Duration.milliseconds(options.number("patience") ?? 1_200_000)
     source.setEventHandler { [queue] in
       Task {
-        await queue.stop(grace: .zero, givingUpAfter: .milliseconds(500))
+        await queue.stop(grace: .zero, givingUpAfter: patience)
         exit(0)
       }
     }
@@ -79,7 +81,7 @@ final class Program: Sendable {
 
   private static func tell(_ event: JobEvent, _ log: AttemptLog) {
     switch event.kind {
-    case .done, .cancelled, .returned, .leaseLost, .dead, .rescued, .abandoned:
+    case .done, .cancelled, .returned, .leaseLost, .dead, .rescued:
       for id in event.jobIDs {
         if event.kind == .done { log.note("D", id) }
         say("\(event.kind) \(id.rawValue)")
@@ -115,7 +117,10 @@ final class Program: Sendable {
       for id in try await queue.enqueue(contentsOf: jobs) { say("enqueued \(id.rawValue)") }
     case "churn":
       let count = Int(arguments[0]) ?? 1
-      Task { [self] in await churn(count) }
+      Task { [self] in
+        await churn(count)
+        say("churned")
+      }
     case "settle":
       Task { [self] in
         try? await settle()

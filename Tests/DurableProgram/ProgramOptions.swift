@@ -41,6 +41,10 @@ struct ProgramOptions {
     configuration.pollInterval = .milliseconds(number("poll") ?? 20)
     configuration.busyTimeout = .milliseconds(number("busy") ?? 60_000)
     configuration.retention = .forever
+    // At once, on the queue's own thread: the program may end before its events are read.
+    configuration.logHandler = { event in
+      if event.kind == .abandoned { for id in event.jobIDs { say("abandoned \(id.rawValue)") } }
+    }
     // Such as on another machine, or after another start of this one.
     if let host = values["host"] { configuration.processIdentity.hostName = host }
     if let boot = values["boot"] { configuration.processIdentity.bootID = boot }

@@ -1,4 +1,5 @@
 import CompositeOperations
+import Dispatch
 import Foundation
 import TestSupport
 import Testing
@@ -11,16 +12,29 @@ struct MainActorTests {
   func completionAndObserver_touchModel() async {
     let model = ForecastModel()
     let fetch = Fetch()
+    // Suspended until both completions are there: one that is added after the end has no order.
     let queue = OperationQueue()
+    queue.isSuspended = true
     let done = Gate()
     model.load(fetch, in: queue)
     #expect(model.isLoading)
     fetch.addMainActorCompletion { _ in done.open() }
+    queue.isSuspended = false
     await done.wait()
     #expect(!model.isLoading)
     #expect(model.text == "sunny")
     #expect(model.steps == ["started", "settled: success(sunny)"])
   }
+
+  #if os(macOS) || os(Linux)
+  @Test("The handler of a signal, as in Durable work, runs where Dispatch calls it")
+  func handlerOfASignal_endsTheProgram() async {
+    await #expect(processExitsWith: .exitCode(0)) {
+      await MainActor.run { SignalSample.install() }
+      await Gate().wait()
+    }
+  }
+  #endif
 
   @Test("3.1.9 The completion is called when isFinished is true, on the main actor, exactly once, on every path")
   func completion_onEveryPath_isCalledOnce() async {
@@ -224,3 +238,23 @@ nonisolated private final class MainQueueProbe: Sendable {
     released.open()
   }
 }
+
+#if os(macOS) || os(Linux)
+@MainActor enum SignalSample {
+  private static var signals: (any DispatchSourceSignal)?
+
+  /// The lines of the article, for a signal that comes at once.
+  static func install() {
+    signal(SIGTERM, SIG_IGN)
+    let signals = DispatchSource.makeSignalSource(signal: SIGTERM)
+    signals.setEventHandler { @Sendable in
+      Task {
+        exit(0)
+      }
+    }
+    signals.setRegistrationHandler { @Sendable in _ = kill(getpid(), SIGTERM) }
+    signals.activate()
+    Self.signals = signals
+  }
+}
+#endif

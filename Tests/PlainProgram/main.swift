@@ -45,6 +45,9 @@ func runWithMainActorCompletion() {
   DispatchQueue.global().async { operation.start() }
 }
 
+/// The queue of operations does not keep it.
+let onMain = DispatchQueue(label: "on main", target: .main)
+
 switch CommandLine.arguments.dropFirst().first {
 case "wait-for-queue":
   let composite = CompositeOperation(operations: [leaf(1), leaf(2), AsyncOperation { 3 }])
@@ -68,6 +71,18 @@ case "main-queue-with-run-loop":
 case "main-queue-with-dispatch-main":
   compositeOnMainQueue().start()
   dispatchMain()
+
+case "in-queue-that-targets-main":
+  let queue = OperationQueue()
+  queue.maxConcurrentOperationCount = 1
+  queue.underlyingQueue = onMain
+  let composite = CompositeOperation(operations: [leaf(1), leaf(2)], operationQueue: queue)
+  composite.completion = { outcome in
+    printValues(outcome)
+    exit(0)
+  }
+  queue.addOperation(composite)
+  RunLoop.main.run()
 
 case "in-main-queue":
   OperationQueue.main.addOperation(compositeOnMainQueue())

@@ -12,27 +12,27 @@ struct BackoffStoredFormTests {
   static let released: [(Backoff, String)] = [
     (.noDelay, "n"), (.exponential(from: .seconds(1)), "e1000*2"), (.constant(.seconds(3)), "c3000"),
     (.constant(.zero), "c0"), (.constant(.seconds(3), jitter: .none), "c3000!"),
-    (.constant(.seconds(9), maximum: .zero), "c9000<0"),
-    (.linear(from: .seconds(1), by: .zero, maximum: .seconds(60)), "l1000+0<60000"),
+    (.constant(.seconds(9), maxDelay: .zero), "c9000<0"),
+    (.linear(from: .seconds(1), by: .zero, maxDelay: .seconds(60)), "l1000+0<60000"),
     (.linear(from: .seconds(2), jitter: .none), "l2000+2000!"),
-    (.exponential(from: .seconds(1), maximum: .seconds(60), jitter: .none), "e1000*2<60000!"),
-    (.exponential(from: .milliseconds(200), multiplier: 1.5, maximum: .zero, jitter: .none), "e200*1.5<0!"),
+    (.exponential(from: .seconds(1), maxDelay: .seconds(60), jitter: .none), "e1000*2<60000!"),
+    (.exponential(from: .milliseconds(200), multiplier: 1.5, maxDelay: .zero, jitter: .none), "e200*1.5<0!"),
     (.exponential(from: .seconds(1), multiplier: 1e300), "e1000*1e+300"),
     (.exponential(from: .seconds(1), multiplier: 1.0000000000000002), "e1000*1.0000000000000002"),
     (.exponential(from: .seconds(1), multiplier: 1e16), "e1000*1e+16"),
     (.exponential(from: .zero, multiplier: 1), "e0*1"), (.fibonacci(.seconds(1)), "f1000"),
-    (.fibonacci(.seconds(Int64.max), maximum: .seconds(Int64.max)), "f3153600000000<3153600000000"),
+    (.fibonacci(.seconds(Int64.max), maxDelay: .seconds(Int64.max)), "f3153600000000<3153600000000"),
   ]
 
   /// Later stored forms.
   static let later: [(Backoff, String)] = [
     (.constant(.seconds(3), jitter: .full), "c3000~f"), (.constant(.seconds(3), jitter: .equal), "c3000~e"),
-    (.exponential(from: .seconds(1), maximum: .seconds(60), jitter: .decorrelated), "e1000*2<60000~d"),
-    (.exponential(from: .seconds(1), maximum: .seconds(86_400)), "e1000*2<86400000"),
+    (.exponential(from: .seconds(1), maxDelay: .seconds(60), jitter: .decorrelated), "e1000*2<60000~d"),
+    (.exponential(from: .seconds(1), maxDelay: .seconds(86_400)), "e1000*2<86400000"),
     (.constant(.microseconds(50)), "c0.05"), (.fibonacci(.nanoseconds(1_500_001), jitter: .none), "f1.500001!"),
     (.linear(from: .microseconds(1), by: .seconds(1) + .nanoseconds(1)), "l0.001+1000.000001"),
     (.constant(Duration(secondsComponent: 0, attosecondsComponent: 1)), "c0.000000000000001"),
-    (.exponential(from: .microseconds(200), maximum: .microseconds(800)), "e0.2*2<0.8"),
+    (.exponential(from: .microseconds(200), maxDelay: .microseconds(800)), "e0.2*2<0.8"),
   ]
 
   @Test("The stored form is short, stable, and reads back", arguments: released + later)
@@ -114,12 +114,12 @@ struct BackoffStoredFormTests {
     let jitter: Backoff.Jitter = [.inherited, .none, .full, .equal, .decorrelated].randomElement(using: &random)!
     switch Int.random(in: 0..<5, using: &random) {
     case 0: return .noDelay
-    case 1: return .constant(duration(&random), maximum: maximum, jitter: jitter)
-    case 2: return .linear(from: duration(&random), by: duration(&random), maximum: maximum, jitter: jitter)
+    case 1: return .constant(duration(&random), maxDelay: maximum, jitter: jitter)
+    case 2: return .linear(from: duration(&random), by: duration(&random), maxDelay: maximum, jitter: jitter)
     case 3:
       let multiplier = 1 + pow(10, Double.random(in: -16...300, using: &random))
-      return .exponential(from: duration(&random), multiplier: multiplier, maximum: maximum, jitter: jitter)
-    default: return .fibonacci(duration(&random), maximum: maximum, jitter: jitter)
+      return .exponential(from: duration(&random), multiplier: multiplier, maxDelay: maximum, jitter: jitter)
+    default: return .fibonacci(duration(&random), maxDelay: maximum, jitter: jitter)
     }
   }
 

@@ -24,11 +24,11 @@ struct BackoffTests {
 
   @Test("No delay is longer than the maximum; without one there is no maximum")
   func maximum_isKept() {
-    #expect(delays(.exponential(from: .seconds(1), maximum: .seconds(5)), 5) == [1, 2, 4, 5, 5].map { .seconds($0) })
-    #expect(delays(.linear(from: .seconds(1), maximum: .seconds(2)), 3) == [1, 2, 2].map { .seconds($0) })
-    #expect(delays(.fibonacci(.seconds(1), maximum: .milliseconds(2500)), 4).last == .milliseconds(2500))
-    #expect(delays(.constant(.seconds(9), maximum: .zero), 1) == [.zero])
-    #expect(Backoff.constant(.seconds(1), maximum: .seconds(5)).maximum == .seconds(5))
+    #expect(delays(.exponential(from: .seconds(1), maxDelay: .seconds(5)), 5) == [1, 2, 4, 5, 5].map { .seconds($0) })
+    #expect(delays(.linear(from: .seconds(1), maxDelay: .seconds(2)), 3) == [1, 2, 2].map { .seconds($0) })
+    #expect(delays(.fibonacci(.seconds(1), maxDelay: .milliseconds(2500)), 4).last == .milliseconds(2500))
+    #expect(delays(.constant(.seconds(9), maxDelay: .zero), 1) == [.zero])
+    #expect(Backoff.constant(.seconds(1), maxDelay: .seconds(5)).maximum == .seconds(5))
     #expect(Backoff.constant(.seconds(1)).maximum == nil && Backoff.noDelay.maximum == nil)
   }
 
@@ -52,7 +52,7 @@ struct BackoffTests {
   @Test("Those of the same numbers are equal; others are not")
   func equality() {
     let all: [Backoff] = [
-      .noDelay, .constant(.zero), .constant(.seconds(1)), .constant(.seconds(1), maximum: .seconds(1)),
+      .noDelay, .constant(.zero), .constant(.seconds(1)), .constant(.seconds(1), maxDelay: .seconds(1)),
       .constant(.seconds(1), jitter: .full), .constant(.seconds(1), jitter: .none), .linear(from: .seconds(1)),
       .linear(from: .seconds(1), by: .zero), .exponential(from: .seconds(1)),
       .exponential(from: .seconds(1), multiplier: 3), .fibonacci(.seconds(1)), .constant(.nanoseconds(1)),
@@ -84,7 +84,7 @@ struct BackoffTests {
       #expect(Backoff.constant(endless) == .constant(century))
       #expect(Backoff.linear(from: endless, by: endless) == .linear(from: century, by: century))
       #expect(Backoff.exponential(from: endless) == .exponential(from: century))
-      #expect(Backoff.fibonacci(endless, maximum: endless) == .fibonacci(century, maximum: century))
+      #expect(Backoff.fibonacci(endless, maxDelay: endless) == .fibonacci(century, maxDelay: century))
     }
   }
 
@@ -108,7 +108,7 @@ struct BackoffTests {
       case 5: _ = Backoff.exponential(from: .seconds(1), multiplier: .nan)
       case 6: _ = Backoff.exponential(from: .seconds(1), multiplier: .infinity)
       case 7: _ = Backoff.fibonacci(.seconds(-1))
-      default: _ = Backoff.constant(.seconds(1), maximum: .nanoseconds(-1))
+      default: _ = Backoff.constant(.seconds(1), maxDelay: .nanoseconds(-1))
       }
     }
     try expect(result, says: "Backoff.", "Use")

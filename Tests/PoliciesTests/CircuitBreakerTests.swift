@@ -25,6 +25,19 @@ struct CircuitBreakerTests {
     }
   }
 
+  @Test func insideWhatItHasLetPass_itIsNotAskedAgain() async {
+    let breaker = breaker()
+    await fail(breaker, times: 2)
+    clock.advance(by: .seconds(60))
+    let whole = succeeding(1).then { succeeding($0).guarded(by: breaker) }.guarded(by: breaker)
+    #expect(await outcomeOfStarting(whole).value == 1)
+    #expect(breaker.state == .closed)
+    let failing = failing(TestError.first).guarded(by: breaker).guarded(by: breaker)
+    #expect(await outcomeOfStarting(failing).error as? TestError == .first)
+    // It counts once.
+    #expect(breaker.state == .closed)
+  }
+
   @Test func failuresInARow_openIt_andNothingRunsUntilItsTimeIsOver() async {
     let breaker = breaker(), recorder = EventRecorder<String>()
     await fail(breaker)

@@ -52,6 +52,19 @@ struct RepeatingTests {
     #expect(rounds.events == [.zero, .seconds(12), .seconds(17), .seconds(22)])
   }
 
+  @Test("The progress is unknown until the last round has ended")
+  func progress_afterARound_isUnknown() async {
+    let repeated = repeating(every: .seconds(5), clock: clock, maxRounds: 2) { succeeding($0) }
+    let progress = repeated.progress
+    await onWorker { repeated.start() }
+    await clock.waitForSleeper(dueIn: .seconds(5))
+    #expect(repeated.fractionCompleted == 0 && repeated.isProgressIndeterminate)
+    #expect(!progress.isFinished && progress.isIndeterminate)
+    clock.advance(by: .seconds(5))
+    #expect(await settled(repeated).value == 2)
+    #expect(repeated.fractionCompleted == 1 && !repeated.isProgressIndeterminate)
+  }
+
   @Test("A round that fails is how it fails")
   func round_thatFails_endsTheRounds() async {
     let repeated = repeating(every: .zero) { round -> SimpleOperation<Int> in

@@ -96,14 +96,14 @@ struct RetryStateTests {
 
   @Test("The backoff's own maximum and jitter override those of the policy")
   func backoff_namesMaximumAndJitter_thoseHold() {
-    func policy(_ maxDelay: Duration?, _ jitter: RetryPolicy.Jitter, _ backoff: Backoff) -> RetryPolicy {
+    func policy(_ maxDelay: Duration?, _ jitter: Backoff.Jitter, _ backoff: Backoff) -> RetryPolicy {
       RetryPolicy(
         maxAttempts: 200, backoff: backoff, maxDelay: maxDelay, jitter: jitter,
         randomSource: SeededRandomNumberGenerator(seed: 7))
     }
     // Longer than the default cap, shorter than a given one, and without a cap.
     var retries = RetryPolicy(
-      maxAttempts: 9, backoff: .exponential(from: .seconds(20), maximum: .seconds(60), jitter: .none))
+      maxAttempts: 9, backoff: .exponential(from: .seconds(20), maxDelay: .seconds(60), jitter: .none))
     #expect(delays(retries, 4) == [20, 40, 60, 60].map { .seconds($0) })
     retries.maxDelay = .seconds(90)
     #expect(delays(retries, 4) == [20, 40, 60, 60].map { .seconds($0) })
@@ -111,7 +111,7 @@ struct RetryStateTests {
     #expect(delays(retries, 4) == [20, 40, 60, 60].map { .seconds($0) })
 
     let second = Duration.seconds(1)
-    for jitter: RetryPolicy.Jitter in [.none, .full, .equal, .decorrelated] {
+    for jitter: Backoff.Jitter in [.none, .full, .equal, .decorrelated] {
       let own = delays(policy(.seconds(9), .none, .constant(second, jitter: jitter)), 199)
       #expect(own == delays(policy(.seconds(9), jitter, .constant(second)), 199))
       #expect(own == delays(policy(.seconds(9), .full, .constant(second, jitter: jitter)), 199))
@@ -123,7 +123,7 @@ struct RetryStateTests {
   @Test("Delays of one's own are in place of the backoff's, capped and spread by the policy; a negative one is none")
   func delays_areGiven_thoseHold() {
     var policy = RetryPolicy(
-      maxAttempts: 5, backoff: .constant(.seconds(3), maximum: .seconds(1), jitter: .full), maxDelay: .seconds(15),
+      maxAttempts: 5, backoff: .constant(.seconds(3), maxDelay: .seconds(1), jitter: .full), maxDelay: .seconds(15),
       jitter: .none)
     policy.delays = { .seconds($0 * 10 - 20) }
     #expect(delays(policy) == [0, 0, 10, 15].map { .seconds($0) })

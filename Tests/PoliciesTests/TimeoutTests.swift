@@ -263,6 +263,112 @@ struct TimeoutTests {
     #expect(await settled(timed).error is OperationTimeout)
   }
 
+  /// Counts how often it is asked whether it has finished.
+  private final class AskedOperation: Operation, @unchecked Sendable {  // the number is locked
+    let asks = Locked(0)
+
+    override var isFinished: Bool {
+      asks.increment()
+      return super.isFinished
+    }
+  }
+
+  @Test("Time is up while observers are told that an operation which has ended is added: it settles like that one")
+  func timeout_ofWhatHasEnded_isUpWhileThatIsAdded_settlesLikeIt() async {
+    let ended = AskedOperation()
+    ended.start()
+    let timed: SimpleOperation<Void> = ended.timeout(.seconds(3), clock: clock)
+    let isDecided = Locked(false)
+    timed.addTreeObserver { [clock] operation, event in
+      guard event.child === ended else { return }
+      let asks = ended.asks.current
+      clock.advance(by: .seconds(3))
+      // The timer, on its own thread, asks the operation, or settles without that.
+      let decided = Patience.isReached { ended.asks.current > asks || operation.isFinished }
+      isDecided.withLock { $0 = decided }
+    }
+    await onWorker { timed.start() }
+    #expect(await settled(timed).value != nil)
+    #expect(isDecided.current)
+  }
+
+  @Test("Time is up while observers are told that it begins to wait for what other code started: the error says so")
+  func timeout_ofJoined_isUpWhileItBeginsToWait_leavesItAlone() async throws {
+    let held = HeldOperation<Int>("slow")
+    await onWorker { held.start() }
+    let timed = held.timeout(.seconds(3), clock: clock)
+    let isDecided = Locked(false)
+    timed.addTreeObserver { [clock, unowned timed] operation, event in
+      guard operation === held, event.kind == .started else { return }
+      clock.advance(by: .seconds(3))
+      // The timer settles it, on its own thread.
+      let decided = Patience.isReached { timed.isFinished }
+      isDecided.withLock { $0 = decided }
+    }
+    await onWorker { timed.start() }
+    let error = try #require(await settled(timed).error as? OperationTimeout)
+    #expect(error.description.contains("other code had started it"))
+    #expect(isDecided.current)
+    await settleDown()
+    #expect(!held.isCancelled)
+    held.finish(with: 1)
+  }
+
+  @Test("Time is up, waiting for the work, while observers are told that it begins to wait: it waits for that")
+  func timeout_waitingForJoined_isUpWhileItBeginsToWait_waits() async throws {
+    let held = HeldOperation<Int>("slow")
+    await onWorker { held.start() }
+    let timed = held.timeout(.seconds(3), .waitsForWork, clock: clock)
+    let told = Gate()
+    timed.addTreeObserver { [clock] operation, event in
+      guard operation === held, event.kind == .started else { return }
+      clock.advance(by: .seconds(3))
+      // No event tells that the timer has done its part, on its own thread.
+      for _ in 0..<200 {
+        let turn = Gate()
+        DispatchQueue.global().async { turn.open() }
+        turn.waitBlocking()
+      }
+      told.open()
+    }
+    await onWorker { timed.start() }
+    await told.wait()
+    await settleDown()
+    #expect(!timed.isFinished && !held.isCancelled)
+    held.finish(with: 1)
+    let error = try #require(await settled(timed).error as? OperationTimeout)
+    #expect(error.description.contains("other code had started it"))
+  }
+
+  @Test("Paused while what other code started is added, it still waits for that", arguments: [true, false])
+  func timeout_waitingForJoined_pausedWhileItIsAdded_waits(startsLater: Bool) async throws {
+    let held = HeldOperation<Int>("slow")
+    if !startsLater { await onWorker { held.start() } }
+    let timed = held.timeout(.seconds(3), .waitsForWork, clock: clock)
+    let progress = timed.progress
+    let paused = Gate()
+    timed.addTreeObserver { _, event in
+      guard event.child === held else { return }
+      progress.pause()
+      paused.open()
+    }
+    await onWorker { timed.start() }
+    await clock.waitForSleeper(dueIn: .seconds(3))
+    await paused.wait()
+    // Time to be held back with the operation as its child.
+    await settleDown()
+    if startsLater { await onWorker { held.start() } }
+    clock.advance(by: .seconds(3))
+    await settleDown()
+    #expect(!timed.isFinished && !held.isCancelled)
+    await onWorker { progress.resume() }
+    await settleDown()
+    #expect(!timed.isFinished && !held.isCancelled)
+    held.finish(with: 1)
+    let error = try #require(await settled(timed).error as? OperationTimeout)
+    #expect(error.description.contains("other code had started it"))
+  }
+
   #if os(macOS) || os(Linux)
   @Test("A timeout of zero or less traps", arguments: 0..<3)
   func timeout_notPositive_traps(which: Int) async throws {

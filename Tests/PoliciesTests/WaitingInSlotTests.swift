@@ -155,7 +155,7 @@ struct WaitingInSlotTests {
     holder.finish(with: 1)
     await finished(borrower)
     await finished(waiter)
-    #expect(registry.isUnused)
+    #expect(await registry.reaches(isUnused: true))
   }
 
   @Test("8 A reservation granted while its slot is lent runs when the slot is returned, so that the limit holds")
@@ -238,6 +238,39 @@ struct WaitingInSlotTests {
     }
   }
 
+  @Test("8 Granted, and cancelled before its gate is told, it gives back what it got at once", arguments: Wait.allCases)
+  func grantedAndCancelled_beforeItsGateIsTold_releasesAtOnce(wait: Wait) async {
+    let queue = OperationQueue(limit: 1)
+    let (held, inFirst, leaf) = (HeldOperation<Int>(), HeldOperation<Int>(), HeldOperation<Int>())
+    let holder = guarded(held, wait)
+    await onWorker { holder.start() }
+    await held.started.wait()
+    let first = guarded(inFirst, wait)
+    let work = succeeding(5)
+    let waiter = guarded(work, wait)
+    // One change of the limit grants both. Then their gates are told, one after the other.
+    first.addTreeObserver { operation, event in
+      if operation is ReservationGate, event.kind == .settled { work.cancel() }
+    }
+    await onWorker { first.start() }
+    await reaches(waiting: 1, wait)
+    queue.addOperation(waiter)
+    await reaches(waiting: 2, wait)
+    let borrower = await borrowing(leaf, in: queue)
+    await settleDown()
+    switch wait {
+    case .exclusive: registry.setLimit(3, for: "x")
+    case .limited: limit.maxConcurrent = 3
+    }
+    #expect(await outcomeOfStarting(guarded(succeeding(6), wait)).value == 6)
+    #expect(!waiter.isFinished)
+    await inFirst.started.wait()
+    for operation in [leaf, inFirst, held] { operation.finish(with: 1) }
+    #expect(await settled(waiter).isCancelled)
+    for operation in [borrower, first, holder] { #expect(await settled(operation).value == 1) }
+    #expect(registry.isUnused && limit.isUnused)
+  }
+
   @Test("8 Where a timeout settles the root at once, the next that waits lends its slot when the loan has ended")
   func timeout_whileSlotIsLent_letsTheNextLend() async {
     let (queue, clock) = (OperationQueue(limit: 1), ManualClock())
@@ -259,7 +292,7 @@ struct WaitingInSlotTests {
     #expect(await settled(second).value?.count == 1)
     #expect(await settled(next).value == 6)
     await finished(borrower)
-    #expect(registry.isUnused)
+    #expect(await registry.reaches(isUnused: true))
   }
 
   @Test("8 In a queue without a limit nothing is lent")
@@ -347,7 +380,7 @@ struct WaitingInSlotTests {
     await leaf.cancelRequested.wait()
     holder.finish(with: 1)
     for operation in [borrower, waiter] { await finished(operation) }
-    #expect(registry.isUnused)
+    #expect(await registry.reaches(isUnused: true))
   }
 
   /// `cancelAllOperations()` cancels what was in the queue when it was called, one after the other.

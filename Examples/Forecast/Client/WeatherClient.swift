@@ -21,7 +21,8 @@ final class WeatherClient: Sendable {
 
   /// - Parameters:
   ///   - server: the address that all paths begin with.
-  ///   - rate: how many requests are made in a second at most, not counting retries.
+  ///   - rate: how many requests are made in a second on average, and as many at once, not counting
+  ///     retries at a busy server and requests for tokens.
   ///   - log: logs all requests.
   init(server: URL, rate: Int, log: RequestLog?) {
     self.server = server

@@ -11,7 +11,8 @@ enum Help {
     options:
       --server URL           ask this server instead of the bundled one
       --days NUMBER          how many days to show (default: 7)
-      --rate NUMBER          requests in a second at most (default: 5)
+      --rate NUMBER          requests in a second on average, and as many at once (default: 5); retries at a busy
+                             server and requests for tokens do not count
       --verbose, -v          tell what happens to each request
       --timeline FILE.html   write a page that shows what ran when
       --help, -h             print this

@@ -20,7 +20,8 @@ struct Options: Equatable, Sendable {
   /// How many requests a token of the bundled server is good for.
   var tokenUses = 5
 
-  /// How many requests are made in a second at most.
+  /// How many requests are made in a second on average, and as many at once. Retries at a busy
+  /// server and requests for tokens do not count.
   var rate = 5
 
   /// Whether to tell what happens to each request.

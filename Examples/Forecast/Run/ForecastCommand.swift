@@ -58,8 +58,7 @@ struct ForecastCommand {
   }
 
   private func makeServer(_ options: Options) throws -> WeatherServer {
-    // It is asked directly, whatever the environment says about other addresses.
-    setenv("no_proxy", "127.0.0.1", 1)
+    ProxyExceptions.addThisMachine()
     return try WeatherServer(
       WeatherService(
         seed: options.seed, firstDay: options.date ?? Day(Date()), tokenUses: options.tokenUses))

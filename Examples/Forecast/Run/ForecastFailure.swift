@@ -1,4 +1,5 @@
 import CompositeOperations
+import ExampleSupport
 import Foundation
 import HTTPOperations
 import ManagedOperations
@@ -57,15 +58,18 @@ extension ForecastFailure: CustomStringConvertible {
     case .impossibleForecast:
       "A temperature of the forecast is none."
     case .unreachable(let server):
-      "There is no server at \(server.absoluteString). Start it, or leave --server out for the bundled one."
+      "There is no server at \(shown(server)). Start it, or leave --server out for the bundled one."
     case .strangeAnswer(let server, let problem):
-      "What \(server.absoluteString) answered is no weather (\(problem)). Check the address that --server names."
+      "What \(shown(server)) answered is no weather (\(problem)). Check the address that --server names."
     case .refused(let server, let status):
-      "\(server.absoluteString) refused to answer, with the status \(status). "
+      "\(shown(server)) refused to answer, with the status \(status). "
         + ([401, 403].contains(status) ? "Ask its owner for access." : "Check the address, or try again later.")
     case .other(let text): text
     }
   }
+
+  /// The address of a server, without the password in it.
+  private func shown(_ server: URL) -> String { HiddenPassword.hiding(in: server.absoluteString) }
 }
 
 extension DecodingError {

@@ -37,7 +37,7 @@ struct Options: Equatable, Sendable {
   /// How often a request is made again after a failure that may pass.
   var retries = 2
 
-  /// The pause before the first retry; each further one is twice as long.
+  /// The pause before the first retry; each further one is twice as long, up to half a minute.
   var retryDelay = Duration.seconds(1)
 }
 
@@ -100,8 +100,8 @@ enum Help {
       --per-host NUMBER      requests to one host at the same time (default: 2)
       --timeout SECONDS      how long one request may take (default: 15)
       --retries NUMBER       how often to ask again after 429, 5xx and failed connections (default: 2)
-      --retry-delay SECONDS  pause before the first retry, doubled for each further one (default: 1);
-                             a server's Retry-After is honoured instead
+      --retry-delay SECONDS  pause before the first retry, doubled for each further one up to 30 seconds
+                             (default: 1); a server's Retry-After is honoured instead
       --root FOLDER          where links like /guide.md start, and which no link may leave (default: the Git work
                              tree that a path is in, else the current folder, else the path's own folder)
       --timeline FILE.html   write a page that shows what ran when

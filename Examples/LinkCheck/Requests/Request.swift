@@ -35,7 +35,7 @@ enum Request {
     // here, and no more is read.
     return HTTPOperation(
       request, transfer: .download(to: URL(filePath: "/dev/null")), session: session, acceptedStatuses: 0..<0,
-      maxRedirects: 0, options: HTTPOptions(totalTime: patience, bodyInMemory: 64 << 10)
+      maxRedirects: 0, options: HTTPOptions(totalTime: patience, maxBodySize: 64 << 10)
     )
     .map { Reply(status: $0.status) }
     .recover { error in

@@ -22,8 +22,8 @@ struct WebLinkChecker<Time: Clock<Duration>>: Sendable {
     session = .forLinks(perHost: options.perHost)
     registry = ExclusionRegistry(defaultLimit: options.perHost)
     policy = RetryPolicy(
-      maxAttempts: options.retries + 1, backoff: .exponential(from: options.retryDelay), maxDelay: .seconds(30),
-      jitter: .none
+      maxAttempts: options.retries + 1, backoff: .exponential(from: options.retryDelay),
+      maxDelay: max(.seconds(30), options.retryDelay), jitter: .none
     ) { error, _ in
       guard let fault = PassingFault(of: error) else { return .stop }
       return fault.retryAfter.map { .retryAfter($0) } ?? .retry

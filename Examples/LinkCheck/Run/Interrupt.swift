@@ -11,7 +11,8 @@ import Android
 import Darwin
 #endif
 
-/// Calls a closure at the first Ctrl-C. The second one ends the program at once.
+/// Calls a closure at the first Ctrl-C. The second one ends the program at once, with the cursor
+/// shown.
 final class Interrupt: @unchecked Sendable {  // `source` is a constant and thread-safe
   static let exitStatus: Int32 = 130
 
@@ -27,7 +28,10 @@ final class Interrupt: @unchecked Sendable {  // `source` is a constant and thre
         defer { isFirst = false }
         return isFirst
       }
-      guard first else { _exit(Self.exitStatus) }
+      guard first else {
+        TerminalCursor.show()
+        _exit(Self.exitStatus)
+      }
       handler()
     }
     source.activate()

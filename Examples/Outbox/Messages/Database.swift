@@ -27,7 +27,7 @@ enum Database: Equatable, Sendable {
         "\(path) is no database of messages. If it should be one, `enqueue` was killed while it made it: run it again, "
           + "Outbox enqueue FOLDER\(Database.file(path).options). Otherwise name another one with --database."
       case .hasNoQueue(let database, let error):
-        "There are no messages in \(error.place) (\(error.message)). Store some first: "
+        "There are no messages in \(error.path) (\(error.message)). Store some first: "
           + "Outbox enqueue FOLDER\(database.options)"
       case .isNoServer: "Messages are stored on a server on macOS and Linux alone. Name a file here, with --database."
       }

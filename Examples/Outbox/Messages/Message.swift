@@ -25,8 +25,8 @@ struct Message: Job {
   /// stored again.
   var options: JobOptions {
     JobOptions(
-      maxAttempts: nil, backoff: .exponential(from: .milliseconds(200), maximum: .seconds(30)),
-      timeout: .seconds(60), requiresNetwork: true,
+      maxAttempts: nil, backoff: .exponential(from: .milliseconds(200), maxDelay: .seconds(30)),
+      requiresNetwork: true,
       uniqueKey: UniqueKey("\(name) \(checksum.prefix(16))", by: Set(JobState.allCases)))
   }
 }
@@ -40,7 +40,7 @@ struct Digest: Job {
   /// A message that cannot be sent does not stop the digest.
   var options: JobOptions {
     JobOptions(
-      maxAttempts: nil, backoff: .exponential(from: .milliseconds(200), maximum: .seconds(30)), requiresNetwork: true,
+      maxAttempts: nil, backoff: .exponential(from: .milliseconds(200), maxDelay: .seconds(30)), requiresNetwork: true,
       uniqueKey: UniqueKey(String(checksum.prefix(16)), by: Set(JobState.allCases)), dependsOn: messages,
       whenPrerequisiteFails: .run)
   }

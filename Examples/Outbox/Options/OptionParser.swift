@@ -74,12 +74,11 @@ enum OptionParser {
   private static func runOptions(
     _ parsed: Arguments, _ whole: Arguments, database: Database
   ) throws(UsageError) -> RunOptions {
-    guard let shown = try parsed.webAddress("--server") else {
+    guard let server = try parsed.webAddress("--server", in: whole) else {
       throw UsageError(
         problem: "No server was given.",
         remedy: "Start one with `Outbox serve`, and name it, for example: --server http://127.0.0.1:8025")
     }
-    let server = whole.value("--server").flatMap { URL(string: $0) } ?? shown
     var options = RunOptions(database: database, server: server)
     options.width = try parsed.integer("--width", in: 1...1_000) ?? options.width
     options.pace = try parsed.number("--pace", in: 0...3_600).map { .seconds($0) } ?? options.pace

@@ -14,6 +14,8 @@ struct Sender: Sendable {
   let session: URLSession
   /// The minimum time of a step.
   let pace: Duration
+  /// The maximum time of a request, without the pause before it.
+  var requestTime = Duration.seconds(60)
 
   init(_ options: RunOptions) {
     server = options.server
@@ -50,8 +52,10 @@ struct Sender: Sendable {
     request.setValue(key, forHTTPHeaderField: "Idempotency-Key")
     let plainName = name.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? key
     request.setValue(plainName, forHTTPHeaderField: "Message-Name")
+    // Only the request is limited: a pause may be longer than that.
+    let options = HTTPOptions(totalTime: requestTime)
     return DelayOperation(pace).then { [request, session] in
-      HTTPOperation(request, session: session)
+      HTTPOperation(request, session: session, options: options)
     }.map { response in
       try JSONDecoder().decode(Receipt.self, from: response.body)
     }

@@ -19,8 +19,7 @@ struct SendingRun {
 
   /// Returns the exit status.
   func run() async throws -> Int32 {
-    // Requests to this machine use no proxy, whatever the environment says.
-    setenv("no_proxy", "127.0.0.1,localhost", 1)
+    ProxyExceptions.addThisMachine()
     let queue = try options.database.open(width: options.width)
     let sender = Sender(options)
     try await queue.register(Message.self) { message, context in sender.operation(sending: message, context) }
@@ -37,7 +36,8 @@ struct SendingRun {
     let (ends, end) = AsyncStream.makeStream(of: End.self)
     let requests = EndRequest(atEndOfInput: options.endsWithInput) { end.yield(.request) }
     let outlook = try Outlook(of: queue, database: options.database)
-    OutboxCommand.tell("\(outlook.toBeSent) to be sent to \(options.server)")
+    let server = HiddenPassword.hiding(in: options.server.absoluteString)
+    OutboxCommand.tell("\(outlook.toBeSent) to be sent to \(server)")
     for note in outlook.notes { OutboxCommand.tell(note) }
     queue.start()
     Task { [options] in

@@ -17,11 +17,12 @@ struct Serving {
     let server = try LocalServer(port: options.port, longestBody: 64 << 20) { request in
       service.withLock { $0.answer(request, write: log.write) }
     }
+    // Before anyone knows of the server, who could end it.
+    let (requests, request) = AsyncStream.makeStream(of: Void.self)
+    let end = EndRequest(atEndOfInput: options.endsWithInput) { request.yield() }
     let percent = Int((options.failure * 100).rounded())
     OutboxCommand.tell(
       "\(server.url)  \(percent) % of the requests fail (seed \(options.seed)), the log is \(options.log)")
-    let (requests, request) = AsyncStream.makeStream(of: Void.self)
-    let end = EndRequest(atEndOfInput: options.endsWithInput) { request.yield() }
     await requests.first { _ in true }
     withExtendedLifetime((server, end)) {}
     let tally = service.withLock(\.tally)

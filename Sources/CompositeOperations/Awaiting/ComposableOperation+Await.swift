@@ -17,8 +17,9 @@ extension ComposableOperation {
   /// The operation runs on a worker thread of Dispatch, neither on the caller's executor nor on the
   /// cooperative pool; it starts when its dependencies have finished. An operation that is
   /// executing, queued or composed elsewhere is awaited, not started; a settled one returns its
-  /// outcome at once. Cancelling the calling task cancels the operation, also if the task was
-  /// cancelled before the call.
+  /// outcome at once. Of an operation of a type that is not of this package only that is known
+  /// which it says itself, so call this once. Cancelling the calling task cancels the operation,
+  /// also if the task was cancelled before the call.
   ///
   /// - Returns: the operation's value.
   /// - Throws: the operation's error; `CancellationError` if it was cancelled.
@@ -27,7 +28,7 @@ extension ComposableOperation {
     // A composite runs operations of other types: it waits for their dependencies and cancels them.
     let starter = self as? SettlingOperation ?? makeStarter()
     return try await withTaskCancellationHandler {
-      if takeOver() { startOnWorker(starter) }
+      if takeOver() { Workers.start(starter) }
       return try await value
     } onCancel: {
       cancel()
@@ -62,46 +63,21 @@ extension OperationQueue {
   /// Runs the operation in this queue, and waits until it has settled.
   ///
   /// An operation that is executing, queued or composed elsewhere is awaited, not added; a settled
-  /// one returns its outcome at once. Cancelling the calling task cancels the operation.
+  /// one returns its outcome at once. If other code settles the operation before this queue has
+  /// started it, this returns when the queue starts it. Cancelling the calling task cancels the
+  /// operation.
   ///
   /// - Returns: the operation's value.
   /// - Throws: the operation's error; `CancellationError` if it was cancelled.
   @discardableResult
   public func run<O: ComposableOperation>(_ operation: O) async throws -> O.Value {
     try await withTaskCancellationHandler {
-      if operation.takeOver() {
-        (operation as? SettlingOperation)?.willBeQueued()
-        addOperation(operation)
-      }
+      if operation.takeOver(entersQueue: true) { enter(operation) }
       return try await operation.value
     } onCancel: {
       operation.cancel()
     }
   }
-}
-
-/// Starts the operation on a worker once its dependencies have finished, those too that are added
-/// while it waits.
-private func startOnWorker(_ operation: SettlingOperation) {
-  guard operation.state.current.phase == .pending, !operation.isCancelled, DependencyWait.isNeeded(for: operation)
-  else { return Workers.start(operation) }
-  let isStarted = LockBox(false)
-  let start: @Sendable () -> Void = {
-    let isFirst = isStarted.withLock { isStarted in
-      defer { isStarted = true }
-      return !isStarted
-    }
-    if isFirst { startOnWorker(operation) }
-  }
-  let wait = DependencyWait(for: operation, whenMet: start)
-  let end: @Sendable () -> Void = {
-    wait.cancel()
-    start()
-  }
-  operation.setWhenDecidedUnstarted(end)
-  operation.setWhenNothingIsAwaited(end)
-  wait.begin()
-  if operation.awaitsNothingMore { end() }
 }
 
 /// A task that waits for an operation.

@@ -70,7 +70,7 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   public init(operations: [Operation], operationQueue: OperationQueue? = nil) {
     self.kind = .parallel(ParallelCompositeSource(operations, policy: .cancelRemaining, joins: false))
     self.operationQueue = operationQueue
-    super.init(flags: .needsNoSlot)
+    super.init(flags: [.needsNoSlot, .beginsInMain])
   }
 
   /// Makes a composite that runs one operation after the other, chosen by a delegate.
@@ -82,7 +82,7 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   public init(sequence: sending any Sequence, operationQueue: OperationQueue? = nil) {
     self.kind = .sequential(SequentialCompositeSource(sequence))
     self.operationQueue = operationQueue
-    super.init(flags: .needsNoSlot)
+    super.init(flags: [.needsNoSlot, .beginsInMain])
   }
 
   /// Makes a composite that runs one operation after the other, chosen by a closure.
@@ -127,8 +127,19 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
 
   // MARK: - Running
 
-  /// Begins to run the children. An override can prepare something, and calls `super.main()` last.
+  /// Has a composite that runs its children in parallel await those that other code starts, and not
+  /// cancel them, instead of failing with ``OperationError``. Called before it starts.
+  package final func awaitChildrenOfOthers() {
+    guard case .parallel(let source) = kind else { return }
+    source.joins = true
+  }
+
+  /// Begins to run the children. An override can prepare something, and calls `super.main()` last,
+  /// on every path: that also settles a composite that was cancelled meanwhile.
   open override func main() {
+    #if DEBUG
+    noteEndsByItself()
+    #endif
     work.begin(for: self, in: operationQueue)
   }
 

@@ -47,8 +47,7 @@ struct DependencyCircles {
 
   /// Records what the search that began with child `tag` found.
   mutating func add(_ search: Search, tag: Int) {
-    if let circle = search.circle {
-      let error = OperationError(circle: circle)
+    if let (circle, error) = search.found {
       for operation in circle { findings[ObjectIdentifier(operation)] = Finding(operation: operation, error: error) }
       return
     }
@@ -81,8 +80,9 @@ struct DependencyCircles {
       var lowest: Int
     }
 
-    /// The circle, beginning with the child; nil if there is none.
-    private(set) var circle: [Operation]?
+    /// The circle, beginning with the child, and its error, which has names that may be the user's
+    /// overrides; nil if there is none.
+    fileprivate private(set) var found: (circle: [Operation], error: OperationError)?
     /// The completely visited operations, and whether each is in a circle without the child. If
     /// members of such a circle are children of a composition, their own searches report it.
     fileprivate private(set) var looked: [ObjectIdentifier: Bool] = [:]
@@ -114,7 +114,8 @@ struct DependencyCircles {
           continue
         }
         if closesCircle(next) {
-          circle = path.map(\.operation) + (next === child ? [] : [next])
+          let circle = path.map(\.operation) + (next === child ? [] : [next])
+          found = (circle, OperationError(circle: circle))
           return
         }
         let identifier = ObjectIdentifier(next)

@@ -125,4 +125,17 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
     get { readySource.isSuspended }
     set { readySource.isSuspended = newValue }
   }
+
+  /// Sets the width and whether it is suspended, at once. Starts nothing, so that the driver can
+  /// call it inside of the lock that guards what it sets.
+  ///
+  /// - Returns: whether the driver has to call ``startMore()`` then, outside of the lock.
+  package func setLimits(width: Int, isSuspended: Bool) -> Bool {
+    readySource.setLimits(width: width, isSuspended: isSuspended)
+  }
+
+  /// Starts what may start now.
+  package func startMore() {
+    readySource.offer()
+  }
 }

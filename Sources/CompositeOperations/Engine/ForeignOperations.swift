@@ -29,8 +29,7 @@ package enum ForeignOperations {
     let queue = OperationQueue()
     queue.underlyingQueue = dispatchQueue
     made.addDependency(operation)
-    queue.addOperation(made)
-    made.repeatReadiness()
+    queue.enter(made)
   }
 
   /// Removes an observer. Releases the operation, which may never finish, after the last one.

@@ -53,6 +53,9 @@ struct LaneState<Source: AnyObject> {
   // generation, which changes with each offer.
   private var ring: [Source] = []
   private var head = 0
+  /// The sources that have left the ring. Their release may release children, whose deinitializers
+  /// are the user's.
+  private var dropped: [Source] = []
   private var inRing: Set<ObjectIdentifier> = []
   private var generations: [ObjectIdentifier: Int] = [:]
   /// The sources whose work holds something that other trees may be waiting for.
@@ -147,9 +150,17 @@ struct LaneState<Source: AnyObject> {
   }
 
   private mutating func clear() {
+    if dropped.isEmpty { swap(&dropped, &ring) } else { dropped += ring }
     ring = []
     head = 0
     inRing = []
+  }
+
+  /// Removes and returns what has left the ring, for the caller to release outside its lock.
+  mutating func takeDropped() -> [Source] {
+    guard !dropped.isEmpty else { return [] }
+    defer { dropped = [] }
+    return dropped
   }
 
   /// Keeps a source that a lane leaves while it may have more work. If another lane found it
@@ -165,6 +176,7 @@ struct LaneState<Source: AnyObject> {
       let source = ring[head]
       head += 1
       if head > 32, head * 2 > ring.count {
+        dropped += ring[..<head]
         ring.removeFirst(head)
         head = 0
       }

@@ -6,8 +6,10 @@ import Foundation
 extension Operation {
   /// Adopts the operation for the caller, which then starts it. Returns false if it was started,
   /// queued or adopted before.
-  final func takeOver() -> Bool {
-    if let own = self as? SettlingOperation { return own.adopt() }
+  ///
+  /// - Parameter entersQueue: whether the caller instead adds it to a queue, which starts it.
+  final func takeOver(entersQueue: Bool = false) -> Bool {
+    if let own = self as? SettlingOperation { return own.adopt(entersQueue: entersQueue) }
     return !isFinished && !isExecuting && !isInQueue
   }
 
@@ -25,14 +27,16 @@ extension Operation {
       return OperationError(own.state.current.isSettled ? .alreadyFinished : .alreadyInUse, operation: self)
     }
     if isFinished { return OperationError(.alreadyFinished, operation: self) }
-    return isExecuting ? OperationError(.alreadyInUse, operation: self) : nil
+    return isExecuting || isInQueue ? OperationError(.alreadyInUse, operation: self) : nil
   }
 }
 
 extension SettlingOperation {
   /// Adopts the operation for the caller, which then starts it.
-  final func adopt() -> Bool {
-    !waitsInQueue && state.apply { $0.adopt() }
+  ///
+  /// - Parameter entersQueue: whether the caller instead adds it to a queue, which starts it.
+  final func adopt(entersQueue: Bool = false) -> Bool {
+    !waitsInQueue && state.apply { $0.adopt(entersQueue: entersQueue) }
   }
 
   /// Whether the operation has an outcome or is about to, and can finish without being started by a
@@ -41,8 +45,8 @@ extension SettlingOperation {
     let state = state.current
     if state.phase <= .executing { return false }
     if state.has(.started) { return true }
-    // A queue that holds it will start it, also while its completion still runs.
-    return !state.has(.finishesWhenStarted) && !(state.has(.readinessWasRead) && isHeldByQueue)
+    // A queue that holds it, or is about to, will start it, also while its completion still runs.
+    return !state.has(.finishesWhenStarted) && !isStartedByQueue
   }
 
   /// Names the operation, unless it was started, queued or adopted.
@@ -80,7 +84,7 @@ extension [Operation] {
         if unmarked.isEmpty { unmarked.reserveCapacity(count - index) }
         if !unmarked.insert(ObjectIdentifier(child)).inserted {
           refused[index] = OperationError(.duplicateChild, operation: child)
-        } else if own == nil, !child.isFinished, child.isExecuting {
+        } else if own == nil, !child.isFinished, child.isExecuting || child.isInQueue {
           refused[index] = OperationError(.alreadyInUse, operation: child)
         }
       } else {

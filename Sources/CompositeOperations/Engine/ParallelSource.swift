@@ -16,7 +16,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   /// The place of the first child in the global order; 0 until a child needs its place.
   private final let firstPlace = Atomic(0)
   /// Whether a child that other code starts is awaited; if false, it is an error.
-  final let joins: Bool
+  @exclusivity(unchecked) final var joins: Bool
   final let succeedsFirst: Bool
   @exclusivity(unchecked) private final var children: [Operation]
 
@@ -68,8 +68,9 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     for (tag, child) in children.enumerated() { body(child, tag) }
   }
 
-  /// Called when a child is to be cancelled that a subclass has not made yet.
-  func cancelUnmade(_ tag: Int) {}
+  /// Called when a child is to be cancelled that a subclass had not made yet. Returns it if it was
+  /// made in the meantime.
+  func cancelUnmade(_ tag: Int) -> Operation? { nil }
 
   /// Called when a child is done and no longer needed.
   func childIsDone(_ tag: Int, _ child: Operation?) {}
@@ -310,14 +311,12 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   }
 
   override final func cancelWaiting() {
-    let waiting = state.withLock { $0.ready.all + $0.readyWithoutSlot.all } + dispenser.remaining
+    // At once: a limit that is set moves children from the dispenser to the state.
+    let waiting = state.withLock { $0.ready.all + $0.readyWithoutSlot.all + dispenser.remaining }
     let context = ThreadContext.current
     for tag in waiting {
-      if let child = existingChild(tag) {
-        if !child.isFinished { cancelWaiting(child, tag: tag, joins: joins, context) }
-      } else {
-        cancelUnmade(tag)
-      }
+      guard let child = existingChild(tag) ?? cancelUnmade(tag), !child.isFinished else { continue }
+      cancelWaiting(child, tag: tag, joins: joins, context)
     }
   }
 

@@ -122,13 +122,16 @@ final class QueuePool: Sendable {
   ///
   /// - Parameter wasMatched: whether the exchange has removed the pool from a list.
   func change<R>(wasMatched: Bool = false, _ body: (inout State) -> R) -> R {
-    let (result, canMatch) = state.withLock { state in
+    let (result, canMatch, dropped) = state.withLock { state in
       let result = body(&state)
+      let dropped = state.lanes.takeDropped()
       let (offers, wants) = (state.lanes.offersSlot, state.lanes.wantsLoan)
-      guard wasMatched || state.isListed != (offers, wants) else { return (result, false) }
+      guard wasMatched || state.isListed != (offers, wants) else { return (result, false, dropped) }
       state.isListed = (offers, wants)
-      return (result, exchange.update(self, offers: offers, wants: wants))
+      return (result, exchange.update(self, offers: offers, wants: wants), dropped)
     }
+    // Not under the lock.
+    withExtendedLifetime(dropped) {}
     if canMatch { lendSlots() }
     return result
   }

@@ -94,8 +94,8 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
     settled(operation, number, comesBack: false)
   }
 
-  /// - Parameter comesBack: whether the caller then looks for more work, so that no other thread
-  ///   need be offered it.
+  /// - Parameter comesBack: whether the caller then takes another piece of work, so that no other
+  ///   thread need be offered that one.
   private func settled(_ operation: Operation, _ number: Int, comesBack: Bool) {
     guard let tag = state.withLock({ $0.settled(number) }) else { return }
     if !monitors.isEmpty {
@@ -105,7 +105,10 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
     }
     // The place is freed after the driver was called, which may not want another start before.
     let tags = ThreadContext.current.runUserCode { whenSettled(operation, tag) }
-    if state.withLock({ $0.freePlace(adding: tags) }), !comesBack { offer() }
+    // The caller takes one. The others need an offer: another lane of the queue may have found
+    // nothing since this one began.
+    let needsOffer = !comesBack || tags.count > 1 && environment.pool != nil
+    if state.withLock({ $0.freePlace(adding: tags) }), needsOffer { offer() }
   }
 
   override func attempt(of number: Int) -> Int {
@@ -181,6 +184,15 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
     get { state.withLock { $0.isSuspended } }
     set { if state.withLock({ $0.setSuspended(newValue) }) { offer() } }
   }
+
+  /// Sets both, and offers nothing. Returns whether the caller has to.
+  func setLimits(width: Int, isSuspended: Bool) -> Bool {
+    state.withLock { state in
+      _ = state.setWidth(width)
+      return state.setSuspended(isSuspended)
+    }
+  }
+
   override func setHeld(_ isHeld: Bool) {
     if state.withLock({ $0.setHeld(isHeld) }) { offer() }
   }

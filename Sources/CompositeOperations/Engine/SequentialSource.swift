@@ -40,6 +40,10 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
   /// Removes and returns the operation of the first step, if it exists already.
   func takeUnasked() -> Operation? { nil }
 
+  /// Called before a source that joins lets go of child number `tag`, whose name the owner may
+  /// need. Called under no lock, because subclasses can override the name.
+  func noteName(of child: Operation, tag: Int) {}
+
   /// Releases the steps: `nextStep` is not called again.
   func discardSteps() {}
 
@@ -169,6 +173,7 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
       abandonCurrent(child, tag, context)
       return .stop(.nothing)
     case .left:
+      noteName(of: child, tag: tag)
       tellSettled(child, tag: tag)
       state.withLock { $0.leave() }
       end(as: .cancelled)
@@ -186,6 +191,7 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
   private func settled(_ child: Operation, _ tag: Int, claiming: Bool) -> SequentialState.Claim? {
     // Monitors first: once the state has changed, a cancel may settle the owner.
     if !monitors.isEmpty, state.withLock({ $0.tellSettled(tag) }) { tellSettled(child, tag: tag) }
+    if joins { noteName(of: child, tag: tag) }
     let settled: SequentialState.Settled
     let isLast = tag == lastTag
     if let child = child as? SettlingOperation, child.state.current.ending == .success {
@@ -228,8 +234,9 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
     case .nothing: break
     case .cancel(let child): cancel(child, context)
     case .abandon(let child, let count): abandonCurrent(child, count, joins: joins && !owns(count), context)
-    case .unwind: unwind(context)
+    case .unwind(let previous): withExtendedLifetime(previous) { unwind(context) }
     case .leave(let child, let count):
+      noteName(of: child, tag: count)
       tellSettled(child, tag: count)
       end(as: .cancelled)
     }

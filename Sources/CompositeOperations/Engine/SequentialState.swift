@@ -196,7 +196,8 @@ struct SequentialState {
     /// Settle the current child, number `count`, which has not started, without running it.
     case abandon(Operation, count: Int)
     /// No child runs: settle the one that was to come, if there is one, and then the composition.
-    case unwind
+    /// The caller releases the child before, whose deinitializer is the user's, outside the lock.
+    case unwind(after: Operation?)
     /// Settle the composition without waiting for the current child, number `count`, which other
     /// code started.
     case leave(Operation, count: Int)
@@ -213,8 +214,7 @@ struct SequentialState {
     case .ready:
       isCancelled = true
       phase = .running
-      current = nil
-      return .unwind
+      return .unwind(after: current.take())
     case .running:
       isCancelled = true
       switch ownership {

@@ -41,5 +41,7 @@ extension ThreadContext {
     // For objects of the engine: each call of the user's code has a pool of its own.
     withAutoreleasePool(body)
     (isWorker, self.urgency) = previous
+    // What the worker released at its end may have had a deinitializer that offered a source.
+    takeNext()?.offer()
   }
 }

@@ -94,9 +94,7 @@ extension WorkSource {
     if !child.isCancelled { tellWillStart(child, tag: tag) }
     slot.willStart(child)
     context.runUserCode {
-      child.start()
-      // A cancelled operation is ready, whatever its dependencies.
-      if child.isCancelled { child.leaveDependencies() }
+      if child.isCancelled { child.startCancelled() } else { child.start() }
     }
     if child.isFinished { return .finished }
     ForeignOperations.observe(child, observer(for: slot), tag: tag)
@@ -245,8 +243,7 @@ extension WorkSource {
     context.runUserCode {
       child.cancel()
       guard !child.isFinished, !child.isExecuting, !child.isInQueue else { return }
-      child.start()
-      child.leaveDependencies()
+      child.startCancelled()
     }
     if child.isFinished { return true }
     ForeignOperations.observe(child, observer, tag: tag)

@@ -13,6 +13,8 @@ struct ExecutionEnvironment: Sendable {
   var monitors: [any SourceMonitor] = []
   /// What the compositions around hold, exclusively or of a limit, the innermost first.
   var held: Reservation?
+  /// The circuit breakers that have let a composition around pass.
+  var breakers: [ObjectIdentifier] = []
 
   /// Begins a wait for something that operations elsewhere may hold. Returns the pool whose
   /// `waitEnds` ends it; nil if the root holds no slot.

@@ -18,13 +18,39 @@ enum Workers {
     source.environment.qualityOfService.globalQueue.async { run(source) }
   }
 
-  /// Starts an operation on a worker, which then runs its children if it is a composition.
+  /// Starts an operation on a worker, which then runs its children if it is a composition: once its
+  /// dependencies have finished, those too that are added while it waits.
   static func start(_ operation: SettlingOperation) {
-    // A closure that captures only one object needs no allocation.
-    operation.qualityOfService.globalQueue.async { startHere(operation) }
+    guard waits(operation) else {
+      // A closure that captures only one object needs no allocation.
+      return operation.qualityOfService.globalQueue.async { startHere(operation) }
+    }
+    let isStarted = LockBox(false)
+    let startOnce: @Sendable () -> Void = {
+      let isFirst = isStarted.withLock { isStarted in
+        defer { isStarted = true }
+        return !isStarted
+      }
+      if isFirst { start(operation) }
+    }
+    let wait = DependencyWait(for: operation, whenMet: startOnce)
+    let end: @Sendable () -> Void = {
+      wait.cancel()
+      startOnce()
+    }
+    operation.setWhenDecidedUnstarted(end)
+    operation.setWhenNothingIsAwaited(end)
+    wait.begin()
+    if operation.awaitsNothingMore { end() }
+  }
+
+  private static func waits(_ operation: SettlingOperation) -> Bool {
+    operation.state.current.phase == .pending && !operation.isCancelled && DependencyWait.isNeeded(for: operation)
   }
 
   private static func startHere(_ operation: SettlingOperation) {
+    // A dependency may have been added since this was dispatched.
+    if operation.state.current.has(.hasDependencies), waits(operation) { return start(operation) }
     let context = ThreadContext.current
     context.beWorker(urgency: operation.qualityOfService.urgency) {
       if operation.state.current.has(.needsNoSlot) {

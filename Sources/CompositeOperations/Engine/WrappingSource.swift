@@ -8,15 +8,20 @@ class WrappingSource: SequentialSource, @unchecked Sendable {  // see the field;
   /// Whether the value is `()` instead of the operation's.
   private let givesVoid: Bool
 
-  /// The name that the wrapped operation had when it was wrapped.
-  private let firstName: String?
+  /// The name that the wrapped operation had when it was wrapped. If it had none, the name of the
+  /// last child that had one; the striped lock guards it then.
+  @exclusivity(unchecked) private final var lastName: String?
+  /// Whether the wrapped operation had a name when it was wrapped.
+  private let hadName: Bool
 
   /// - Parameters:
   ///   - wrapped: the operation that exists from the beginning, if there is one.
   ///   - givesVoid: whether the value is `()` instead of the operation's.
   init(_ wrapped: Operation?, givesVoid: Bool, joins: Bool) {
     operation = wrapped
-    firstName = wrapped.flatMap { ($0 as? SettlingOperation).map(\.nameAtHand) ?? $0.name }
+    let name = wrapped.flatMap { ($0 as? SettlingOperation).map(\.nameAtHand) ?? $0.name }
+    lastName = name
+    hadName = name != nil
     self.givesVoid = givesVoid
     super.init(joins: joins)
   }
@@ -43,7 +48,18 @@ class WrappingSource: SequentialSource, @unchecked Sendable {  // see the field;
 
   override func work(standingFor child: Operation) -> Operation? { child is DelayOperation ? nil : child }
 
-  override var nameAtHand: String? { firstName }
+  override var nameAtHand: String? { hadName ? lastName : StripedLock.withLock(of: self) { lastName } }
+
+  override func noteName(of child: Operation, tag: Int) {
+    if !hadName, let name = child.name { note(name) }
+  }
+
+  /// Notes the name of a child that is about to start, as far as it is known at once.
+  final func noteNameAtHand(of child: Operation) {
+    if !hadName, let name = (child as? SettlingOperation).map(\.nameAtHand) ?? child.name { note(name) }
+  }
+
+  private func note(_ name: String) { StripedLock.withLock(of: self) { lastName = name } }
 
   /// The operation that runs or is to run.
   override var namesake: Operation? { wrapped ?? super.knownChildren.contents.first }

@@ -118,7 +118,12 @@ extension SettlingOperation {
       didChangeValue(forKey: "isFinished")
     }
     #else
+    guard state.current.has(.hasDependents) else { return announceEnd(change) }
+    let context = ThreadContext.current
+    let previous = context.announcing
+    context.announcing = self
     announceEnd(change)
+    context.announcing = previous
     #endif
   }
 

@@ -16,7 +16,7 @@ extension Operation {
     #if canImport(Darwin)
     return false
     #else
-    return QueueField.isKnown && QueueField.isSet(of: self)
+    return QueueField.isKnown && QueueField.mayBeSet(of: self) && QueueField.isSet(of: self)
     #endif
   }
 
@@ -29,22 +29,25 @@ extension Operation {
     if isReady { didChangeValue(forKey: "isReady") }
     #endif
   }
+}
 
-  /// Removes the dependencies of an operation that was started, or is released, before all of them
-  /// notified it.
+extension OperationQueue {
+  /// Adds an operation whose dependencies may finish, or that may be cancelled, at the same time.
   ///
-  /// On Linux a dependency keeps unretained pointers to its dependents, and follows them when it
-  /// finishes, even to dependents that were released. `removeDependency` removes the pointer, after
-  /// waiting for a thread that is following it. A dependency whose `isFinished` is true may still
-  /// be following them. (`removeDependency` also makes an unstarted operation never become ready,
-  /// so this is only for started ones.)
-  final func leaveDependencies() {
-    #if !canImport(Darwin)
-    for dependency in dependencies {
-      // A `SettlingOperation` tells that it is past that; it stays in the list.
-      if let own = dependency as? SettlingOperation, own.state.current.phase == .announced { continue }
-      removeDependency(dependency)
-    }
+  /// On Linux the queue misses both while the operation is being added: see `repeatReadiness()`. If
+  /// the operation was cancelled and a barrier waits in the queue, the queue would wait for its own
+  /// lock. So it does not find an operation of the package ready before that has been added.
+  package final func enter(_ operation: Operation) {
+    #if canImport(Darwin)
+    addOperation(operation)
+    #else
+    let context = ThreadContext.current
+    let (previous, own) = (context.told, operation as? SettlingOperation)
+    own?.state.apply { $0.note(.entersQueue) }
+    context.told = own
+    addOperation(operation)
+    context.told = previous
+    operation.repeatReadiness()
     #endif
   }
 }
@@ -59,6 +62,13 @@ extension SettlingOperation {
     #endif
   }
 
+  /// Whether a queue starts this operation, which has not started: it holds the operation, or the
+  /// operation is about to be added to it.
+  final var isStartedByQueue: Bool {
+    let state = state.current
+    return state.has(.entersQueue) || state.has(.readinessWasRead) && isHeldByQueue
+  }
+
   /// The queue that is executing this operation; nil if none is. Read on the operation's thread.
   final var executingQueue: OperationQueue? {
     // A queue reads `isReady` of each operation that is added to it.
@@ -71,7 +81,9 @@ extension SettlingOperation {
     guard let queue = OperationQueue.current else { return nil }
     return queue.operationCount > 1_000 || queue.operations.contains { $0 === self } ? queue : nil
     #else
-    return isInQueue ? OperationQueue.current : nil
+    // Not the current one: on the main thread that is the main queue, also if a queue targets it.
+    guard QueueField.isKnown, QueueField.mayBeSet(of: self) else { return nil }
+    return QueueField.queue(of: self)
     #endif
   }
 
@@ -88,11 +100,6 @@ extension SettlingOperation {
     if !state.current.has(.readinessWasRead) { state.apply { $0.note(.readinessWasRead) } }
     #endif
     return isReady
-  }
-
-  /// Records that the operation, which the caller has adopted, is about to be added to a queue.
-  final func willBeQueued() {
-    state.apply { $0.note(.readinessWasRead) }
   }
 
   /// Makes a call to Foundation in which it reads `isReady`, whether or not a queue holds the
@@ -143,15 +150,54 @@ enum QueueField {
 
   /// Whether the field of an operation is set.
   static func isSet(of operation: Operation, label: String = label) -> Bool {
+    value(of: operation, label: label) != nil
+  }
+
+  /// The queue of an operation that it executes now, and so holds.
+  static func queue(of operation: Operation) -> OperationQueue? {
+    value(of: operation, label: label)?.takeUnretainedValue()
+  }
+
+  private static func value(of operation: Operation, label: String) -> Unmanaged<OperationQueue>? {
+    fields(of: operation)?.children.first { $0.label == label }?.value as? Unmanaged<OperationQueue>
+  }
+
+  private static func fields(of operation: Operation) -> Mirror? {
     var mirror: Mirror? = Mirror(reflecting: operation)
-    while let current = mirror {
-      if current.subjectType == Operation.self {
-        let queue = current.children.first { $0.label == label }?.value
-        return (queue as? Unmanaged<OperationQueue>) != nil
-      }
-      mirror = current.superclassMirror
+    while let current = mirror, current.subjectType != Operation.self { mirror = current.superclassMirror }
+    return mirror
+  }
+
+  // MARK: - The place of the field
+
+  /// Whether the field may be set: false if its word is 0. Reflection, which makes sure, takes
+  /// longer than a small operation runs.
+  static func mayBeSet(of operation: Operation) -> Bool {
+    guard let index else { return true }
+    return word(index, of: operation) != 0
+  }
+
+  /// The number of the field's word in every operation; nil if it was not found, so that only
+  /// reflection tells.
+  private static let index: Int? = {
+    let operation = BlockOperation()
+    guard let before = fields(of: operation)?.children.prefix(while: { $0.label != label }) else { return nil }
+    // Two words precede the first field. The search ends where the field is if those before it
+    // take a word each.
+    let unset = (2...2 + before.count).filter { word($0, of: operation) == 0 }
+    let queue = OperationQueue()
+    queue.isSuspended = true
+    queue.addOperation(operation)
+    defer { queue.isSuspended = false }
+    let address = UInt(bitPattern: Unmanaged.passUnretained(queue).toOpaque())
+    return unset.first { word($0, of: operation) == address }
+  }()
+
+  private static func word(_ index: Int, of operation: Operation) -> UInt {
+    let size = MemoryLayout<UInt>.size
+    return withExtendedLifetime(operation) {
+      Unmanaged.passUnretained(operation).toOpaque().load(fromByteOffset: index * size, as: UInt.self)
     }
-    return false
   }
 
   /// Traps unless the field is set for an operation in a queue, and only then.

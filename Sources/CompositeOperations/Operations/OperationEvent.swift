@@ -11,10 +11,10 @@ public import Foundation
 /// }
 /// ```
 ///
-/// For one operation the events come in this order: ``started``, unless it never runs; then
-/// ``cancelled`` at most once, and any number of ``progress(_:)`` and ``childAdded(_:)``; and
-/// ``settled(_:)``, exactly once and last. ``cancelled`` comes alone before ``settled(_:)`` if the
-/// operation was cancelled before it started.
+/// For one operation the events come in this order: ``Kind/started``, unless it never runs; then
+/// ``Kind/cancelled`` at most once, and any number of ``Kind/progress`` and ``Kind/childAdded``;
+/// and ``Kind/settled``, exactly once and last. ``Kind/cancelled`` comes alone before
+/// ``Kind/settled`` if the operation was cancelled before it started.
 public struct OperationEvent: Sendable {
   /// The kind of an event.
   ///
@@ -94,19 +94,19 @@ public struct OperationEvent: Sendable {
 
 extension OperationEvent {
   /// An event of ``Kind/started``.
-  public static var started: OperationEvent { OperationEvent(content: .started) }
+  package static var started: OperationEvent { OperationEvent(content: .started) }
 
   /// An event of ``Kind/cancelled``.
-  public static var cancelled: OperationEvent { OperationEvent(content: .cancelled) }
+  package static var cancelled: OperationEvent { OperationEvent(content: .cancelled) }
 
   /// An event of ``Kind/progress``.
-  public static func progress(_ fraction: Double) -> OperationEvent { OperationEvent(content: .progress(fraction)) }
+  package static func progress(_ fraction: Double) -> OperationEvent { OperationEvent(content: .progress(fraction)) }
 
   /// An event of ``Kind/childAdded``.
-  public static func childAdded(_ child: Operation) -> OperationEvent { OperationEvent(content: .childAdded(child)) }
+  package static func childAdded(_ child: Operation) -> OperationEvent { OperationEvent(content: .childAdded(child)) }
 
   /// An event of ``Kind/settled``.
-  public static func settled(_ outcome: Outcome<any Sendable>) -> OperationEvent {
+  package static func settled(_ outcome: Outcome<any Sendable>) -> OperationEvent {
     OperationEvent(content: .settled(outcome))
   }
 }

@@ -88,6 +88,13 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
     static let searched = Flags(rawValue: 1 << 26)
     /// `removeDependency` was called.
     static let lostDependency = Flags(rawValue: 1 << 27)
+    /// The caller that has adopted the operation adds it to a queue, which starts it.
+    static let entersQueue = Flags(rawValue: 1 << 28)
+    /// `main` may be an override, and nothing settles the operation unless that calls
+    /// `super.main()`.
+    static let beginsInMain = Flags(rawValue: 1 << 29)
+    /// Linux: another operation of the package depends, or did, on this one.
+    static let hasDependents = Flags(rawValue: 1 << 30)
   }
 
   @inline(__always)
@@ -168,7 +175,7 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
   /// Returns true once, if the caller must check later whether the operation has settled: `main`
   /// has returned, it is cancelled, and perhaps nothing will settle it.
   mutating func beginWatch() -> Bool {
-    guard isSuspect, !has(.watched), !has(.endsByItself), !has(.needsNoSlot) else { return false }
+    guard isSuspect, !has(.watched), !has(.endsByItself), !has(.needsNoSlot) || has(.beginsInMain) else { return false }
     insert(.watched)
     return true
   }
@@ -294,9 +301,12 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
   // MARK: - Ownership
 
   /// Adopts the operation. Returns false if it was adopted, started or settled before.
-  mutating func adopt() -> Bool {
+  ///
+  /// - Parameter entersQueue: whether the caller adds the operation to a queue. Noted in the same
+  ///   step: if other code settles it before it is added, it finishes when that queue starts it.
+  mutating func adopt(entersQueue: Bool = false) -> Bool {
     guard phase == .pending, !has(.adopted) else { return false }
-    insert(.adopted)
+    insert(entersQueue ? [.adopted, .entersQueue, .readinessWasRead] : .adopted)
     return true
   }
 

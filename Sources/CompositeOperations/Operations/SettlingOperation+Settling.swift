@@ -114,7 +114,7 @@ extension SettlingOperation {
     // A queue finishes an operation that it holds with its `start()`. `super.cancel()` makes it
     // ready for Foundation, whatever its dependencies, so that this happens soon. Our own
     // `isCancelled` does not change.
-    if unstarted, state.current.has(.readinessWasRead), isHeldByQueue, state.apply({ $0.deferFinish() }) {
+    if unstarted, isStartedByQueue, state.apply({ $0.deferFinish() }) {
       tellFoundation { super.cancel() }
       (self as? any FinishingLater)?.finishWasDeferred()
       return
@@ -128,9 +128,10 @@ extension SettlingOperation {
     tellEnd()
   }
 
-  final func leaveDependenciesThatWereNotMet() {
+  final func leaveDependenciesThatWereNotMet(isReleased: Bool = false) {
     // Foundation counts the dependencies that have finished; a cancel ends the count early.
-    if !super.isReady || state.current.has([.cancelled, .finishesWhenStarted]) { leaveDependencies() }
+    guard !super.isReady || state.current.has([.cancelled, .finishesWhenStarted]) else { return }
+    leaveDependencies(mayBeInCircle: !isReleased)
   }
 
   /// Announces an operation that finished in one step, the usual case.

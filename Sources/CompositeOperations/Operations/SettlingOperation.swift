@@ -18,8 +18,9 @@ import Synchronization
 ///
 /// ## Cancelling
 ///
-/// An operation cancelled before it started settles as cancelled once it is started (a queue starts
-/// it at once), and its `main` never runs. An operation cancelled while it executes continues until
+/// An operation cancelled before it started settles as cancelled once it is started, and its `main`
+/// never runs. A queue or a composite starts it when it has a place for it and is not suspended,
+/// without waiting for its dependencies. An operation cancelled while it executes continues until
 /// its body settles it; the body's value or error is discarded. Cancelling a settled operation has
 /// no effect.
 open class SettlingOperation: Operation, @unchecked Sendable {  // state is atomic; the rest is published through it
@@ -54,7 +55,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     // A dependency that was added after the end would follow its pointer to this operation.
     let mayBeListed = true
     #endif
-    if mayBeListed, state.current.has(.hasDependencies) { leaveDependenciesThatWereNotMet() }
+    if mayBeListed, state.current.has(.hasDependencies) { leaveDependenciesThatWereNotMet(isReleased: true) }
     #if DEBUG
     if state.current.phase == .executing { Diagnostics.reportReleasedWhileExecuting(self, madeAt: origin) }
     #endif
@@ -94,7 +95,10 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   /// On Apple platforms, reading it before the start makes the operation count as waiting in a
   /// queue: if it settles, it finishes when it is started, and composites reject it.
   public override var isReady: Bool {
-    noteReadiness(super.isReady)
+    #if !canImport(Darwin)
+    if state.current.has(.entersQueue), ThreadContext.current.told === self { return noteReadiness(false) }
+    #endif
+    return noteReadiness(super.isReady)
   }
 
   /// The importance of the work. Inside a composition without a queue, the higher of this, if it
@@ -159,6 +163,9 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
       operation !== self,
       "\(OperationError.describe(self)) was made to depend on itself, so it could never start. Remove this dependency.")
     state.apply { $0.note(.hasDependencies) }
+    #if !canImport(Darwin)
+    (operation as? SettlingOperation)?.state.apply { $0.note(.hasDependents) }
+    #endif
     changeDependencies { super.addDependency(operation) }
     if state.current.has(.searched) { Self.additionsAfterSearches.add(1, ordering: .acquiringAndReleasing) }
   }

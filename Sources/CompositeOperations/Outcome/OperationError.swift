@@ -41,7 +41,7 @@ public struct OperationError: Error, Sendable {
   public let code: Code
   /// The operation in question, as text: its name if it has one, and its type. For a circle of
   /// dependencies, its operations, each of which waits for the next one.
-  public let operationDescription: String?
+  package let operationDescription: String?
 
   init(_ code: Code, operation: Operation? = nil) {
     self.init(code, describing: operation.map(OperationError.describe))

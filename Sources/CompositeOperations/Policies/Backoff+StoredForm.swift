@@ -1,15 +1,7 @@
 extension Backoff {
-  /// The backoff as a short text that can be stored, with each durable job for example. Later
-  /// versions of the package can read the text.
-  ///
-  /// The text is a letter and its numbers, in milliseconds: `n` for none, `c500` for a constant
-  /// delay, `l500+250` for a linear one, `e1000*2` for an exponential and `f1000` for a Fibonacci
-  /// one. The maximum follows, if there is one, as `<60000`. The jitter comes last: `!` for
-  /// ``Jitter/none``, `~f` for ``Jitter/full``, `~e` for ``Jitter/equal`` and `~d` for
-  /// ``Jitter/decorrelated``. A fraction of a millisecond follows a point: `c0.05`.
-  ///
-  /// Versions up to 0.1.0 can read neither `~` nor fractions.
-  public var storedForm: String {
+  /// The backoff as a short text that can be stored, with each durable job for example: see
+  /// ``encode(to:)``.
+  package var storedForm: String {
     var text =
       switch kind {
       case .none: "n"
@@ -23,7 +15,7 @@ extension Backoff {
   }
 
   /// Reads a backoff from its ``storedForm``; nil if the text is invalid.
-  public init?(storedForm: String) {
+  package init?(storedForm: String) {
     var rest = Substring(storedForm)
     guard let jitter = Jitter(takenFrom: &rest) else { return nil }
     let halves = rest.split(separator: "<", maxSplits: 1, omittingEmptySubsequences: false)
@@ -140,7 +132,7 @@ extension Duration {
 }
 
 extension Backoff: Codable {
-  /// Reads a backoff from its ``storedForm``.
+  /// Reads a backoff from the text that ``encode(to:)`` writes.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     let text = try container.decode(String.self)
@@ -154,7 +146,16 @@ extension Backoff: Codable {
     self = backoff
   }
 
-  /// Writes the ``storedForm``.
+  /// Writes the backoff as a short text, such as `e1000*2<60000~e`. Later versions of the package
+  /// can read the text.
+  ///
+  /// The text is a letter and its numbers, in milliseconds: `n` for none, `c500` for a constant
+  /// delay, `l500+250` for a linear one, `e1000*2` for an exponential and `f1000` for a Fibonacci
+  /// one. The maximum follows, if there is one, as `<60000`. The jitter comes last: `!` for
+  /// ``Jitter/none``, `~f` for ``Jitter/full``, `~e` for ``Jitter/equal`` and `~d` for
+  /// ``Jitter/decorrelated``. A fraction of a millisecond follows a point: `c0.05`.
+  ///
+  /// Versions up to 0.1.0 can read neither `~` nor fractions.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(storedForm)

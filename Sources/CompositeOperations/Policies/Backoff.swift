@@ -3,16 +3,16 @@ import Foundation
 /// The delays before further attempts, for a ``RetryPolicy`` or for a durable job.
 ///
 /// ```swift
-/// let patient = Backoff.exponential(from: .seconds(30), maximum: .seconds(6 * 3600))
+/// let patient = Backoff.exponential(from: .seconds(30), maxDelay: .seconds(6 * 3600))
 /// let regular = Backoff.constant(.seconds(60), jitter: .none)
 /// ```
 ///
-/// A backoff may have a ``maximum`` and a ``jitter`` of its own. Without them, a retry policy uses
-/// its ``RetryPolicy/maxDelay`` and ``RetryPolicy/jitter``, and a durable job uses a day and full
+/// A backoff may have a `maxDelay` and a `jitter` of its own. Without them, a retry policy uses its
+/// ``RetryPolicy/maxDelay`` and ``RetryPolicy/jitter``, and a durable job uses a day and full
 /// jitter.
 ///
-/// A backoff can be compared, and can be stored as a short text: see ``storedForm``. So it contains
-/// no closure. For delays of your own see ``RetryPolicy/delays``.
+/// A backoff can be compared, and can be stored: see ``encode(to:)``. So it contains no closure.
+/// For delays of your own see ``RetryPolicy/delays``.
 ///
 /// A delay longer than a century counts as a century.
 public struct Backoff: Sendable, Hashable {
@@ -28,9 +28,9 @@ public struct Backoff: Sendable, Hashable {
 
   let kind: Kind
   /// The longest delay; nil for the maximum of the retry policy or the durable job.
-  public let maximum: Duration?
+  package let maximum: Duration?
   /// How the delays are randomized.
-  public let jitter: Jitter
+  package let jitter: Jitter
 
   init(kind: Kind, maximum: Duration?, jitter: Jitter) {
     self.kind = kind
@@ -49,13 +49,13 @@ public struct Backoff: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - delay: the delay. Traps if it is negative.
-  ///   - maximum: the longest delay; nil for the maximum of the retry policy or the durable job.
+  ///   - maxDelay: the longest delay; nil for the maximum of the retry policy or the durable job.
   ///     Traps if it is negative.
   ///   - jitter: how the delays are randomized.
   public static func constant(
-    _ delay: Duration, maximum: Duration? = nil, jitter: Jitter = .inherited
+    _ delay: Duration, maxDelay: Duration? = nil, jitter: Jitter = .inherited
   ) -> Backoff {
-    Backoff(.constant(checked(delay, "constant", "delay")), maximum, jitter, "constant")
+    Backoff(.constant(checked(delay, "constant", "delay")), maxDelay, jitter, "constant")
   }
 
   /// Delays that grow by the same increment each time: 1 s, 3 s, 5 s.
@@ -64,15 +64,15 @@ public struct Backoff: Sendable, Hashable {
   ///   - first: the delay before the second attempt. Traps if it is negative.
   ///   - increment: by how much each further delay grows; nil for the first delay. Traps if it is
   ///     negative.
-  ///   - maximum: the longest delay; nil for the maximum of the retry policy or the durable job.
+  ///   - maxDelay: the longest delay; nil for the maximum of the retry policy or the durable job.
   ///     Traps if it is negative.
   ///   - jitter: how the delays are randomized.
   public static func linear(
-    from first: Duration, by increment: Duration? = nil, maximum: Duration? = nil, jitter: Jitter = .inherited
+    from first: Duration, by increment: Duration? = nil, maxDelay: Duration? = nil, jitter: Jitter = .inherited
   ) -> Backoff {
     let start = checked(first, "linear", "first delay")
     let growth = increment.map { checked($0, "linear", "increment") } ?? start
-    return Backoff(.linear(first: start, increment: growth), maximum, jitter, "linear")
+    return Backoff(.linear(first: start, increment: growth), maxDelay, jitter, "linear")
   }
 
   /// Delays that grow by the same factor each time: 1 s, 2 s, 4 s.
@@ -81,36 +81,36 @@ public struct Backoff: Sendable, Hashable {
   ///   - first: the delay before the second attempt. Traps if it is negative.
   ///   - multiplier: the factor by which each further delay grows. Traps unless it is a finite
   ///     number of at least 1.
-  ///   - maximum: the longest delay; nil for the maximum of the retry policy or the durable job.
+  ///   - maxDelay: the longest delay; nil for the maximum of the retry policy or the durable job.
   ///     Traps if it is negative.
   ///   - jitter: how the delays are randomized.
   public static func exponential(
-    from first: Duration, multiplier: Double = 2, maximum: Duration? = nil, jitter: Jitter = .inherited
+    from first: Duration, multiplier: Double = 2, maxDelay: Duration? = nil, jitter: Jitter = .inherited
   ) -> Backoff {
     let start = checked(first, "exponential", "first delay")
     require(
       multiplier >= 1 && multiplier.isFinite,
       "Backoff.exponential was given the multiplier \(multiplier). Use a finite number of at least 1.")
-    return Backoff(.exponential(first: start, multiplier: multiplier), maximum, jitter, "exponential")
+    return Backoff(.exponential(first: start, multiplier: multiplier), maxDelay, jitter, "exponential")
   }
 
   /// Delays that are the sum of the two delays before: 1 s, 1 s, 2 s, 3 s, 5 s.
   ///
   /// - Parameters:
   ///   - unit: the first two delays. Traps if it is negative.
-  ///   - maximum: the longest delay; nil for the maximum of the retry policy or the durable job.
+  ///   - maxDelay: the longest delay; nil for the maximum of the retry policy or the durable job.
   ///     Traps if it is negative.
   ///   - jitter: how the delays are randomized.
   public static func fibonacci(
-    _ unit: Duration, maximum: Duration? = nil, jitter: Jitter = .inherited
+    _ unit: Duration, maxDelay: Duration? = nil, jitter: Jitter = .inherited
   ) -> Backoff {
-    Backoff(.fibonacci(checked(unit, "fibonacci", "unit")), maximum, jitter, "fibonacci")
+    Backoff(.fibonacci(checked(unit, "fibonacci", "unit")), maxDelay, jitter, "fibonacci")
   }
 
   /// Returns the delay after an attempt that failed, before it is randomized.
   ///
   /// - Parameter attempt: the number of that attempt, from 1; a lower one counts as 1.
-  /// - Returns: a delay of zero or more, and at most ``maximum``, if there is one.
+  /// - Returns: a delay of zero or more, and at most its `maxDelay`, if it has one.
   public func delay(afterAttempt attempt: Int) -> Duration {
     let steps = max(attempt, 1) - 1
     let delay: Duration =
@@ -141,7 +141,7 @@ public struct Backoff: Sendable, Hashable {
   }
 
   private init(_ kind: Kind, _ maximum: Duration?, _ jitter: Jitter, _ name: StaticString) {
-    self.init(kind: kind, maximum: maximum.map { Self.checked($0, name, "maximum") }, jitter: jitter)
+    self.init(kind: kind, maximum: maximum.map { Self.checked($0, name, "maxDelay") }, jitter: jitter)
   }
 
   private static func checked(_ duration: Duration, _ kind: StaticString, _ parameter: StaticString) -> Duration {

@@ -23,6 +23,8 @@ extension ComposableOperation {
   /// operation only waits for it. The end of such an operation counts if the breaker would have let
   /// an operation run; a half open breaker takes it as its one operation.
   ///
+  /// Operations inside this one do not consult the same breaker again: what is around them counts.
+  ///
   /// A breaker around a retry counts all attempts as one. Inside a retry, each attempt consults the
   /// breaker, and fails if the breaker is open. Let the retry policy stop then, or wait for
   /// ``CircuitBreakerError/retryAfter``.
@@ -81,7 +83,7 @@ public final class CircuitBreaker: Sendable {
   }
 
   /// The name of the breaker in timelines and errors.
-  public let name: String?
+  package let name: String?
   private let timekeeper: Timekeeper
   private let isFailure: @Sendable (any Error) -> Bool
   private let whenStateChanges: @Sendable (State) -> Void
@@ -267,9 +269,12 @@ private final class CircuitBreakerSource: GuardSource, @unchecked Sendable {  //
   }
 
   override func nextGuard(for guarded: Operation, after previous: Operation?) -> Step? {
+    // What is around it has asked, and counts.
+    if environment.breakers.contains(ObjectIdentifier(breaker)) { return nil }
     switch breaker.admit() {
     case .run(let ticket):
       self.ticket = ticket
+      environment.breakers.append(ObjectIdentifier(breaker))
       return nil
     case .refuse(let retryAfter):
       guard isOurs else { return nil }
@@ -292,7 +297,7 @@ private final class CircuitBreakerSource: GuardSource, @unchecked Sendable {  //
 /// The error of an operation that a ``CircuitBreaker`` did not let run.
 public struct CircuitBreakerError: Error, Sendable, Equatable {
   /// The operation, as text: its name if it has one, and its type.
-  public let operationDescription: String
+  package let operationDescription: String
   /// The name of the breaker, if it has one.
   public let breakerName: String?
   /// How long the breaker stays open, counted from the moment when this error was made. Nil if the

@@ -44,20 +44,22 @@ class GateOperation: SimpleOperation<Void>, @unchecked Sendable {  // see the su
 /// A gate that waits for the dependencies of an operation.
 final class DependencyGate: GateOperation, @unchecked Sendable {  // locked, or immutable
   private let operation: Operation
-  private let guarded: Operation
-  /// Whether the composition of this gate starts the guarded operation.
+  /// Whether the tree of this gate starts the operation.
   private let isOurs: Bool
+  private let deciding: [Operation]
   /// What the gate waits for; nil when the wait is over.
   private let waits = LockBox<(dependencies: DependencyWait, end: SettlementAction)?>(nil)
 
   /// - Parameters:
-  ///   - operation: the operation with the dependencies.
-  ///   - guarded: the operation that ends the wait: when it is cancelled, or when it has settled if
-  ///     other code starts it.
-  init(of operation: Operation, for guarded: Operation, isOurs: Bool) {
+  ///   - operation: the operation with the dependencies. If other code starts it, the wait ends
+  ///     when it has settled.
+  ///   - isOurs: whether the tree of this gate starts it.
+  ///   - deciding: the operations that the tree starts, and that end the wait when they are
+  ///     cancelled or settled before.
+  init(of operation: Operation, isOurs: Bool, deciding: [Operation]) {
     self.operation = operation
-    self.guarded = guarded
     self.isOurs = isOurs
+    self.deciding = deciding
     super.init()
   }
 
@@ -67,13 +69,13 @@ final class DependencyGate: GateOperation, @unchecked Sendable {  // locked, or 
     let dependencies = DependencyWait(for: operation) { [self] in pass() }
     let end = SettlementAction { [weak self] in self?.pass() }
     waits.withLock { $0 = (dependencies, end) }
+    for operation in deciding { pass(whenDecided: operation) { [weak self] in self?.pass() } }
     if isOurs {
-      pass(whenDecided: guarded) { [weak self] in self?.pass() }
       (operation as? SettlingOperation)?.setWhenNothingIsAwaited { [weak self] in self?.pass() }
-    } else if let guarded = guarded as? SettlingOperation {
-      if !guarded.observe(end) { pass() }
+    } else if let operation = operation as? SettlingOperation {
+      if !operation.observe(end) { pass() }
     } else {
-      ForeignOperations.observe(guarded, end)
+      ForeignOperations.observe(operation, end)
     }
     dependencies.begin()
     if isCancelled || (operation as? SettlingOperation)?.awaitsNothingMore == true { pass() }
@@ -92,13 +94,25 @@ final class DependencyGate: GateOperation, @unchecked Sendable {  // locked, or 
 
   private func stop(_ dependencies: DependencyWait, _ end: SettlementAction) {
     dependencies.cancel()
-    if !isOurs, !(guarded is SettlingOperation) { ForeignOperations.stopObserving(guarded, end) }
+    if !isOurs, !(operation is SettlingOperation) { ForeignOperations.stopObserving(operation, end) }
   }
 }
 
 /// A gate that waits until an operation that other code started has settled.
-final class SettlementGate: GateOperation, SettlementObserver, @unchecked Sendable {  // immutable
+final class SettlementGate: GateOperation, @unchecked Sendable {  // immutable
+  /// Observes the operation in place of the gate. The operation keeps it until it settles, which
+  /// may be never, but not a gate that was cancelled.
+  private final class Link: SettlementObserver {
+    /// The gate while it waits.
+    let gate = LockBox<SettlementGate?>(nil)
+
+    func operationDidSettle(_ operation: Operation, tag: Int) {
+      gate.withLock { $0.take() }?.finish()
+    }
+  }
+
   let operation: Operation
+  private let link = Link()
 
   init(of operation: Operation) {
     self.operation = operation
@@ -108,20 +122,26 @@ final class SettlementGate: GateOperation, SettlementObserver, @unchecked Sendab
   override var purpose: String { "waits for \(GateOperation.list([operation]))" }
 
   override func main() {
+    link.gate.withLock { $0 = self }
     if let operation = operation as? SettlingOperation {
-      if !operation.observe(self) { finish() }
+      if !operation.observe(link) { link.operationDidSettle(operation, tag: 0) }
     } else {
-      ForeignOperations.observe(operation, self)
+      ForeignOperations.observe(operation, link)
     }
+    // It may have been cancelled before it observed.
+    if isCancelled { stop() }
   }
 
   override func didCancel() {
-    if !(operation is SettlingOperation) { ForeignOperations.stopObserving(operation, self) }
+    stop()
     finish()
   }
 
-  func operationDidSettle(_ operation: Operation, tag: Int) {
-    finish()
+  private func stop() {
+    let gate = link.gate.withLock { $0.take() }
+    if !(operation is SettlingOperation) { ForeignOperations.stopObserving(operation, link) }
+    // Released here, outside the lock.
+    withExtendedLifetime(gate) {}
   }
 }
 

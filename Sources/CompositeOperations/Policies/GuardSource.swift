@@ -18,8 +18,9 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
   }
 
   private var stage = Stage.new
-  /// The operations whose dependencies this source waits for.
-  private var unmet: [Operation] = []
+  /// The operation and those inside its guards, the innermost last, until the wait for their
+  /// dependencies is over; and whether this source or a guard inside starts each.
+  private var chain: [(operation: Operation, isOurs: Bool)] = []
   /// The dependencies of the owner and of the operation. Of nested guards, the outermost one waits
   /// for all dependencies, and passes them on to the others. So no guard holds anything while it
   /// waits for dependencies.
@@ -66,7 +67,7 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
     let guarded = StripedLock.withLock(of: self) { isLent ? nil : operation }
     guard let guarded, !guarded.isDecided else { return }
     if stage == .new { takeOver(guarded) }
-    guard !guarded.isDecided, !unmet.contains(where: DependencyWait.isNeeded) else { return }
+    guard !guarded.isDecided, unmet == nil else { return }
     // A paused operation must not hold what other operations could use. It gets its place in line
     // now, but enters the line only when it is resumed.
     if state.withLock({ $0.isHeld }) { takePlace(Place.next) } else { arrive(for: guarded) }
@@ -84,23 +85,32 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
   /// Other code may settle an inner guard meanwhile. So the inner guard lends its operation, and
   /// the thread that ends this guard leaves a lent operation alone.
   private func lookInside(_ guarded: Operation) {
-    var operations: [Operation] = []
     var lent: [(source: GuardSource, operation: Operation, isOurs: Bool)] = []
     var (operation, isOurs) = (guarded, isOurs)
     while true {
-      if operation.mayHaveDependencies { operations.append(operation) }
       guard isOurs, let source = (operation as? SettlingOperation)?.source as? GuardSource, let next = source.lend()
       else { break }
       isOurs = next.takeOver()
       lent.append((source, next, isOurs))
       operation = next
     }
-    let all = (dependencies ?? []) + operations.flatMap(\.dependencies)
+    // Usually there is nothing to wait for, and nothing to allocate. `afterWaiting` looks again.
+    if guarded.mayHaveDependencies || !lent.isEmpty {
+      chain = [(guarded, self.isOurs)] + lent.map { ($0.operation, $0.isOurs) }
+    }
+    let waiting = chain.map(\.operation).filter(\.mayHaveDependencies)
+    let all = (dependencies ?? []) + waiting.flatMap(\.dependencies)
     dependencies = all
     for (source, operation, isOurs) in lent where !source.takeBack(isOurs: isOurs, dependencies: all) && isOurs {
       _ = abandon(operation, tag: 0, observer: SettlementAction {}, ThreadContext.current)
     }
-    unmet = operations
+  }
+
+  /// The innermost operation that still waits for dependencies; nil if none does. What is decided
+  /// waits for none, nor does what is inside of it.
+  private var unmet: Int? {
+    chain.prefix { !$0.operation.isDecided }
+      .lastIndex { $0.operation.mayHaveDependencies && DependencyWait.isNeeded(for: $0.operation) }
   }
 
   private func lend() -> Operation? {
@@ -156,10 +166,14 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
   }
 
   private func afterWaiting(for guarded: Operation, _ count: Int) -> Step {
+    // One may have been added since the operation was taken over.
+    if chain.isEmpty, guarded.mayHaveDependencies { chain = [(guarded, isOurs)] }
     // All of them each time: a dependency may have been added to one that has waited.
-    if !guarded.isDecided, let next = unmet.last(where: DependencyWait.isNeeded) {
-      return .run(DependencyGate(of: next, for: guarded, isOurs: isOurs))
+    if let unmet {
+      let deciding = chain[...unmet].filter(\.isOurs).map(\.operation)
+      return .run(DependencyGate(of: chain[unmet].operation, isOurs: chain[unmet].isOurs, deciding: deciding))
     }
+    chain = []
     stage = .guarding
     return afterGuarding(guarded, nil, count)
   }
@@ -191,6 +205,7 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
   }
 
   override final func conclude(as ending: OperationState.Ending, value: (any Sendable)?, error: (any Error)?) {
+    if let wrapped { noteName(of: wrapped, tag: 1) }
     let (operation, isLent) = StripedLock.withLock(of: self) {
       defer { self.operation = nil }
       return (self.operation, self.isLent)
@@ -206,7 +221,7 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
   }
 
   private func settle(as ending: OperationState.Ending, value: (any Sendable)?, error: (any Error)?) {
-    (dependencies, unmet) = (nil, [])
+    (dependencies, chain) = (nil, [])
     guardIsOver(as: ending, error: error)
     settleOwner(as: ending, value: value, error: error)
   }

@@ -37,7 +37,8 @@ import Foundation
 ///     errors; a `CancellationError` cancels the returned operation.
 public func retrying<O: ComposableOperation>(
   _ policy: RetryPolicy = RetryPolicy(), clock: some Clock<Duration> = ContinuousClock(),
-  _ makeOperation: @escaping @Sendable (_ attempt: RetryAttempt) throws -> O, decide: RetryAttempt.Decide? = nil
+  _ makeOperation: @escaping @Sendable (_ attempt: RetryAttempt) throws -> O,
+  decide: (@Sendable (_ failed: RetryAttempt) async throws -> RetryPolicy.Decision)? = nil
 ) -> SimpleOperation<O.Value> {
   ComposedOperation(RetrySource(first: nil, policy, .of(clock), givesVoid: false, decide: decide, makeOperation))
 }
@@ -61,7 +62,8 @@ extension ComposableOperation {
   ///     ``retrying(_:clock:_:decide:)``.
   public func retrying<O: ComposableOperation>(
     _ policy: RetryPolicy = RetryPolicy(), clock: some Clock<Duration> = ContinuousClock(),
-    _ makeOperation: @escaping @Sendable (_ attempt: RetryAttempt) throws -> O, decide: RetryAttempt.Decide? = nil
+    _ makeOperation: @escaping @Sendable (_ attempt: RetryAttempt) throws -> O,
+    decide: (@Sendable (_ failed: RetryAttempt) async throws -> RetryPolicy.Decision)? = nil
   ) -> SimpleOperation<Value> where O.Value == Value {
     ComposedOperation(RetrySource(first: self, policy, .of(clock), givesVoid: false, decide: decide, makeOperation))
   }
@@ -77,7 +79,7 @@ extension Operation {
   public final func retrying(
     _ policy: RetryPolicy = RetryPolicy(), clock: some Clock<Duration> = ContinuousClock(),
     _ makeOperation: @escaping @Sendable (_ attempt: RetryAttempt) throws -> Operation,
-    decide: RetryAttempt.Decide? = nil
+    decide: (@Sendable (_ failed: RetryAttempt) async throws -> RetryPolicy.Decision)? = nil
   ) -> SimpleOperation<Void> {
     ComposedOperation(RetrySource(first: self, policy, .of(clock), givesVoid: true, decide: decide, makeOperation))
   }

@@ -5,7 +5,7 @@ public struct OperationTimeout: Error, Sendable, Equatable {
   /// The time limit; nil if the operation had a deadline.
   public let limit: Duration?
   /// The operation that did not end in time, as text: its name if it has one, and its type.
-  public let operationDescription: String
+  package let operationDescription: String
   /// Whether the operation was not cancelled, because other code had started it.
   var isLeftAlone = false
 }

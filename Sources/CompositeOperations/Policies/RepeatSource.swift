@@ -60,10 +60,14 @@ final class RepeatSource: WrappingSource, @unchecked Sendable {  // only the ask
     let made = try make(round)
     guard made !== last else { throw OperationError(.alreadyFinished, operation: made) }
     last = nil
+    noteNameAtHand(of: made)
     return .run(made)
   }
 
   override var kind: OperationKind { .repeating }
+
+  /// Unknown: a round that succeeds need not be the last one.
+  override var progressShape: ProgressShape { .steps(nil) }
 
   /// The number of the round; 1 for a pause, which is a child as well.
   override func attempt(of tag: Int) -> Int { pause == nil ? max(round, 1) : 1 }

@@ -67,12 +67,15 @@ class ReservationGate: GateOperation, @unchecked Sendable {  // locked, or immut
   }
 
   private func giveUp() {
-    let isEnding = wait.withLock { wait in
-      if case .ending = wait { return true }
-      return false
+    let waits = wait.withLock { wait in
+      switch wait {
+      case .begun, .ending: true
+      case .new, .over: false
+      }
     }
-    // While the slot is lent, a reservation may have been granted that the operation has not used.
-    giveBack(isGranted: isEnding)
+    // The reservation may have been granted already: to a gate that has not been told yet, or that
+    // waits for the slot it has lent. The operation has not used it.
+    giveBack(isGranted: waits)
     end { [self] in finish() }
   }
 

@@ -23,18 +23,15 @@ public struct RetryAttempt: Sendable {
 
   /// The errors of the attempts so far, in order. Empty before the first attempt.
   ///
-  /// If there were more than ``RetryError/maxErrorCount`` errors, these are the first four and the
-  /// newest, as in ``RetryError/errors``.
+  /// If there were more than 16 errors, these are the first four and the newest, as in
+  /// ``RetryError/errors``.
   public var errors: [any Error] { failures.errors }
-
-  /// How many errors were omitted between the fourth and the fifth of ``errors``.
-  public var omittedErrorCount: Int { failures.omittedCount }
 
   /// The error of the last failed attempt; nil before the first attempt.
   public var lastError: (any Error)? { failures.errors.last }
 
   /// A closure that decides what to do after an attempt has failed.
-  public typealias Decide = @Sendable (_ failed: RetryAttempt) async throws -> RetryPolicy.Decision
+  typealias Decide = @Sendable (_ failed: RetryAttempt) async throws -> RetryPolicy.Decision
 }
 
 /// Calls a `Decide` closure in a task after an attempt has failed.

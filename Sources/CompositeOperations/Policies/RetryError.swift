@@ -2,27 +2,27 @@ import Foundation
 
 /// The error of a retried operation, with the errors of its attempts.
 ///
-/// The error keeps at most ``maxErrorCount`` errors: the first four and the newest. An operation
-/// may be retried for weeks, and errors may be large.
+/// The error keeps at most 16 errors: the first four and the newest. An operation may be retried
+/// for weeks, and errors may be large.
 public struct RetryError: Error, Sendable {
   /// The maximum number of errors that are kept.
-  public static let maxErrorCount = 16
+  package static let maxErrorCount = 16
 
   private let nested: NestedErrors<Failures>
   private var failures: Failures { nested.contents }
 
-  /// The name of the operation. If it has none, the name of the first attempt if that existed
-  /// before, else that of the last attempt that had a name.
+  /// The name of the operation. If it has none, the name that the first attempt had when it was
+  /// wrapped, if it existed before, else that of the last attempt that had a name.
   public let operationName: String?
 
   /// The errors, in the order of the attempts. Never empty. If a further attempt could not be made,
   /// the last error tells why.
   ///
-  /// If there were more than ``maxErrorCount`` errors, these are the first four and the newest.
+  /// If there were more than 16 errors, these are the first four and the newest.
   public var errors: [any Error] { failures.errors }
 
   /// How many errors were omitted between the fourth and the fifth of ``errors``.
-  public var omittedErrorCount: Int { failures.omittedCount }
+  package var omittedErrorCount: Int { failures.omittedCount }
 
   /// The last error, after which there was no further attempt.
   public var lastError: any Error { errors[errors.count - 1] }

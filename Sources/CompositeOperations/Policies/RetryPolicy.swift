@@ -4,7 +4,7 @@
 /// let policy = RetryPolicy(
 ///   maxAttempts: 5, backoff: .exponential(from: .milliseconds(200)), maxDelay: .seconds(10)
 /// ) { error, attempt in
-///   guard let error = error as? HTTPError else { return .stop }
+///   guard let error = error as? HTTPStatusError else { return .stop }
 ///   return error.retryAfter.map { .retryAfter($0) } ?? .retry
 /// }
 /// ```
@@ -22,9 +22,6 @@ public struct RetryPolicy: Sendable {
     /// Do not try again: the error is final.
     case stop
   }
-
-  /// How delays are randomized, so that clients that failed together do not retry together.
-  public typealias Jitter = Backoff.Jitter
 
   /// The maximum number of attempts, the first included; `Int.max` for no limit. Traps if it is
   /// less than 1.
@@ -52,8 +49,9 @@ public struct RetryPolicy: Sendable {
   public var maxDelay: Duration? {
     didSet { requireDelay() }
   }
-  /// How delays are randomized, unless the backoff has its own jitter.
-  public var jitter: Jitter
+  /// How delays are randomized, unless the backoff has its own jitter: clients that failed together
+  /// are not to retry together.
+  public var jitter: Backoff.Jitter
   /// The source of the jitter's random numbers. Each operation that uses the policy has its own
   /// copy.
   public var randomSource: any RandomNumberGenerator & Sendable
@@ -79,7 +77,7 @@ public struct RetryPolicy: Sendable {
   ///     default tries again.
   public init(
     maxAttempts: Int = 3, backoff: Backoff = .exponential(from: .milliseconds(200)),
-    maxDelay: Duration? = .seconds(30), jitter: Jitter = .full,
+    maxDelay: Duration? = .seconds(30), jitter: Backoff.Jitter = .full,
     randomSource: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(),
     decide: @escaping @Sendable (_ error: any Error, _ attempt: Int) -> Decision = { _, _ in .retry }
   ) {

@@ -9,8 +9,6 @@ final class RetrySource: WrappingSource, @unchecked Sendable {  // only the aski
   private var retry: RetryState?
   /// The errors of the attempts so far.
   private var failures = RetryError.Failures()
-  /// The name of the last attempt that had one. Guarded by the striped lock.
-  private var attemptName: String?
   private let timekeeper: Timekeeper
   /// When the first attempt began.
   private var begun: Timekeeper.Time?
@@ -37,6 +35,11 @@ final class RetrySource: WrappingSource, @unchecked Sendable {  // only the aski
   deinit {
     ReleaseList.release(&make)
     ReleaseList.release(&decide)
+  }
+
+  /// The name of a decision says what that does, not what is retried.
+  override func noteName(of child: Operation, tag: Int) {
+    if !(child is RetryDecision) { super.noteName(of: child, tag: tag) }
   }
 
   override func nextStep(after previous: Operation?, count: Int) -> Step {
@@ -76,9 +79,7 @@ final class RetrySource: WrappingSource, @unchecked Sendable {  // only the aski
     do {
       let made = try make(described(number))
       guard made.failure == nil else { return fail(OperationError(.alreadyFinished, operation: made)) }
-      if let name = (made as? SettlingOperation).map(\.nameAtHand) ?? made.name {
-        StripedLock.withLock(of: self) { attemptName = name }
-      }
+      noteNameAtHand(of: made)
       return .run(made)
     } catch is CancellationError {
       return .settle(.cancelled)
@@ -97,12 +98,13 @@ final class RetrySource: WrappingSource, @unchecked Sendable {  // only the aski
     return .settle(.failure, error: RetryError(failures, of: ownerName))
   }
 
-  override var nameAtHand: String? { super.nameAtHand ?? StripedLock.withLock(of: self) { attemptName } }
-
   override var kind: OperationKind { .retry }
 
   /// The number of the attempt; 1 for delays and decisions, which are children as well.
-  override func attempt(of tag: Int) -> Int { delay == nil && decision == nil ? retry?.attempts ?? 1 : 1 }
+  override func attempt(of tag: Int) -> Int {
+    // The first one may be cancelled before it begins.
+    delay == nil && decision == nil ? max(retry?.attempts ?? 1, 1) : 1
+  }
 
   override func work(standingFor child: Operation) -> Operation? {
     child is RetryDecision ? nil : super.work(standingFor: child)

@@ -19,8 +19,8 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
   private let timedType: Operation.Type
   // Kept until the timer is set; used by the thread that begins, asks or ends.
   private var timed: SettlingOperation?
-  /// Whether other code had started the operation when the time was up. Set before the state
-  /// expires.
+  /// Whether other code has started the operation, so that it is not cancelled. Set when this
+  /// source takes the operation or finds it taken, and at the latest before the state expires.
   private let isLeftAlone = Atomic(false)
 
   init(
@@ -38,14 +38,16 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
     bind(to: owner, queue: queue)
     timed = owner
     if case .deadline(let deadline) = limit {
+      let upstream = wrapped
       // If the operation has already ended, its outcome counts, whatever the time.
-      guard wrapped?.hasEnded != true else { return begin() }
+      guard upstream?.hasEnded != true else { return begin() }
       guard !timekeeper.hasPassed(deadline) else {
-        let isTheirs = noteWhoseItIs()
+        let isTheirs = noteWhoseItIs(upstream)
         _ = time.withLock { $0.expire() }
         return isTheirs && behavior == .waitsForWork ? begin() : unwind()
       }
-      arm(timekeeper.at(deadline, qualityOfService: environment.qualityOfService) { [self] in expire(owner) })
+      arm(
+        timekeeper.at(deadline, qualityOfService: environment.qualityOfService) { [self] in expire(owner, upstream) })
     }
     begin()
   }
@@ -53,10 +55,14 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
   override func nextStep(after previous: Operation?, count: Int) -> Step {
     guard let previous else {
       guard let upstream = takeWrapped(), let owner = timed.take() else { return .settle(.cancelled) }
+      // Noted here, because later it may be this source that has adopted it.
+      if upstream.isTaken { isLeftAlone.store(true, ordering: .releasing) }
       switch limit {
       case .duration(let duration):
         arm(
-          timekeeper.after(duration, qualityOfService: environment.qualityOfService) { [self] in expire(owner) })
+          timekeeper.after(duration, qualityOfService: environment.qualityOfService) { [self] in
+            expire(owner, upstream)
+          })
       case .deadline(let deadline):
         // The operation may have waited for a slot, and the timer may not have fired yet.
         if !upstream.hasEnded, timekeeper.hasPassed(deadline) { expire(owner, upstream) }
@@ -97,14 +103,13 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
 
   /// Called when the time is up.
   ///
-  /// - Parameter upstream: the operation, if this source has taken it to run it and it has not
-  ///   started yet.
-  private func expire(_ owner: SettlingOperation, _ upstream: Operation? = nil) {
-    let unasked = upstream ?? wrapped
-    let (isOver, child) = state.withLock { ($0.hasEndedChild, $0.current) }
+  /// - Parameter upstream: the operation. The timer knows it, because observers are told of it
+  ///   when this source has taken it and it is not the current child yet.
+  private func expire(_ owner: SettlingOperation, _ upstream: Operation?) {
+    let isOver = state.withLock { $0.hasEndedChild }
     // The operation may have ended in time, and its outcome may wait for a slot or a paused
     // progress. Asked outside the lock: `isFinished` may be the user's override.
-    guard !isOver, (unasked ?? child)?.hasEnded != true else { return }
+    guard !isOver, upstream?.hasEnded != true else { return }
     let isTheirs = noteWhoseItIs(upstream)
     let (counts, timer) = time.withLock { $0.expire() }
     if let timer { timekeeper.cancel(timer) }
@@ -121,9 +126,21 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
   }
 
   /// Notes whether other code has started the operation. Returns that.
-  @discardableResult
-  private func noteWhoseItIs(_ upstream: Operation? = nil) -> Bool {
-    let isTheirs = (upstream ?? wrapped)?.isTaken ?? state.withLock { $0.ownership == .theirs }
+  private func noteWhoseItIs(_ upstream: Operation?) -> Bool {
+    // Asked before the state, and outside its lock: who has taken the operation by then cannot be
+    // this source if that has not come to start it yet.
+    let isTaken = upstream?.isTaken == true
+    let isKnown = state.withLock { state -> Bool in
+      switch state.ownership {
+      case .ours: return false
+      case .theirs: return true
+      // This source has no child yet, or a paused progress holds the child back. Otherwise the
+      // child is being started, or has ended, and may be this source's own.
+      case .unknown: return isTaken && (state.count == 0 || state.phase == .launchable)
+      }
+    }
+    // What is being started was looked at when this source took it.
+    let isTheirs = isKnown || isLeftAlone.load(ordering: .acquiring)
     if isTheirs { isLeftAlone.store(true, ordering: .releasing) }
     return isTheirs
   }

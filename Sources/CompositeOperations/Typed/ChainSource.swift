@@ -51,9 +51,13 @@ final class ChainSource: WrappingSource, @unchecked Sendable {  // see the field
 
   override var kind: OperationKind { ownKind }
 
-  // The second operation of `then` does other work.
+  // The second operation does other work.
 
   override var nameAtHand: String? { ownKind == .then ? nil : super.nameAtHand }
+
+  override func noteName(of child: Operation, tag: Int) {
+    if ownKind != .then, tag == 1 { super.noteName(of: child, tag: tag) }
+  }
 
   override var namesake: Operation? { ownKind == .then ? nil : knownChildren.upstream.first }
 

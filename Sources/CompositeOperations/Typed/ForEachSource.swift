@@ -44,8 +44,12 @@ final class ForEachSource<Item: Sendable, Child: ComposableOperation>: ParallelS
     progress.withLock { $0.children[tag] }
   }
 
-  override func cancelUnmade(_ tag: Int) {
-    progress.withLock { if $0.values[tag] == nil { $0.cancelled.insert(tag) } }
+  override func cancelUnmade(_ tag: Int) -> Operation? {
+    progress.withLock { progress in
+      if let child = progress.children[tag] { return child }
+      if progress.values[tag] == nil { progress.cancelled.insert(tag) }
+      return nil
+    }
   }
 
   override func forEachChild(_ body: (Operation, _ tag: Int) -> Void) {

@@ -188,10 +188,10 @@ extension DurableQueue {
     /// reason. So it is with a clock that was set: if it was set forward, jobs for a date and
     /// periodic jobs come late until then.
     ///
-    /// On a server, the queue also hears of what other processes store, unless
-    /// ``PostgresOptions/listens`` says otherwise. By polling it finds what it did not hear, and
-    /// what was enqueued by SQL, so leave polling on. There, each pause is up to a fifth longer or
-    /// shorter, at random.
+    /// On a server, the queue also hears of what other processes store, unless `listens` of
+    /// ``PostgresOptions`` says otherwise. By polling it finds what it did not hear, and what was
+    /// enqueued by SQL, so leave polling on. There, each pause is up to a fifth longer or shorter,
+    /// at random.
     public var pollInterval: Duration? = .seconds(1)
     /// How many processes in a row may end while they run a job before the job is dead; nil for no
     /// limit. Three by default. An attempt that ends resets the count.

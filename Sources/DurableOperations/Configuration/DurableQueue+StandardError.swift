@@ -4,7 +4,7 @@ extension DurableQueue {
   /// Writes a line about an event to standard error: the default ``Configuration/logHandler`` of a
   /// queue.
   @Sendable
-  public static func writeToStandardError(_ event: JobEvent) {
+  package static func writeToStandardError(_ event: JobEvent) {
     Diagnostics.write("DurableOperations: \(HarmlessText.line(event.description))\n")
   }
 }

@@ -1,8 +1,8 @@
 #if os(macOS) || os(Linux)
 import CompositeOperations
 
-/// How a queue uses a PostgreSQL server. Processes on one schema may differ in everything but
-/// ``schema``.
+/// How a queue uses a PostgreSQL server. Processes on one schema may differ in everything but the
+/// schema.
 public struct PostgresOptions: Sendable, Hashable {
   /// What stands between the queue and the server.
   public struct Pooler: Sendable, Hashable {
@@ -36,27 +36,28 @@ public struct PostgresOptions: Sendable, Hashable {
     let value: Value
   }
 
-  /// The schema of the tables, 1 to 63 bytes. The queue makes it if it does not exist.
-  public var schema: String
-  /// The maximum number of connections, at least 1.
-  ///
-  /// One connection is for running jobs and for `enqueue` with `await`; the rest serve all other
-  /// calls. The queue opens one more to listen, and one more for a moment when it is opened or
-  /// suspended and when a transaction enqueues the first job of a kind. With a single connection,
-  /// your transactions keep the queue from claiming jobs.
-  public var maxConnections: Int
-  /// What stands between the queue and the server.
-  public var pooler: Pooler
-  /// Whether the queue hears at once of what other processes enqueue.
-  public var listens: Listens
-  /// The time limit of a statement and of the wait for its answer. Ten seconds by default.
-  public var statementTimeout: Duration
-  /// Whether the queue makes its tables and migrates them. Set it to false for a role that may not:
-  /// the tables must then exist. `durable-queue schema --print` prints the SQL that an
-  /// administrator runs.
-  public var migrates: Bool
+  package var schema: String
+  package var maxConnections: Int
+  package var pooler: Pooler
+  package var listens: Listens
+  package var statementTimeout: Duration
+  package var migrates: Bool
 
-  /// Makes options with the default of each property.
+  /// Makes options.
+  ///
+  /// - Parameters:
+  ///   - schema: the schema of the tables, 1 to 63 bytes. The queue makes it if it does not exist.
+  ///   - maxConnections: the maximum number of connections, at least 1. One connection is for
+  ///     running jobs and for `enqueue` with `await`; the rest serve all other calls. The queue
+  ///     opens one more to listen, and one more for a moment when it is opened or suspended and
+  ///     when a transaction enqueues the first job of a kind. With a single connection, your
+  ///     transactions keep the queue from claiming jobs.
+  ///   - pooler: what stands between the queue and the server.
+  ///   - listens: whether the queue hears at once of what other processes enqueue.
+  ///   - statementTimeout: the time limit of a statement and of the wait for its answer.
+  ///   - migrates: whether the queue makes its tables and migrates them. Pass false for a role that
+  ///     may not: the tables must then exist. `durable-queue schema --print` prints the SQL that an
+  ///     administrator runs.
   public init(
     schema: String = "durable", maxConnections: Int = 4, pooler: Pooler = .none, listens: Listens = .yes,
     statementTimeout: Duration = .seconds(10), migrates: Bool = true

@@ -48,14 +48,14 @@ extension DatabaseError {
   /// The sentence for an error of a server.
   var serverDescription: String {
     switch code.value {
-    case .suspended: "The queue of \(place) is suspended (\(message)). Nothing was changed. Call resume() first."
+    case .suspended: "The queue of \(path) is suspended (\(message)). Nothing was changed. Call resume() first."
     case .newerSchema:
-      "The tables of \(place) were made by a newer version of DurableOperations (\(message)). They were left as they are. Update "
+      "The tables of \(path) were made by a newer version of DurableOperations (\(message)). They were left as they are. Update "
         + "this program."
-    case .cannotOpen: "The database \(place) cannot hold a queue (\(message)). Make another one."
+    case .cannotOpen: "The database \(path) cannot hold a queue (\(message)). Make another one."
     default:
       PostgresError(
-        code.ofClient ?? .statement, sqlState: sqlState, message: message, place: place
+        code.ofClient ?? .statement, sqlState: sqlState, message: message, place: path
       ).description
     }
   }

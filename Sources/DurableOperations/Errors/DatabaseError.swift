@@ -87,34 +87,31 @@ public struct DatabaseError: Error, Sendable, Equatable {
   }
 
   /// The kind of database that stores the jobs.
-  public struct Engine: Sendable, Hashable, CustomStringConvertible {
+  package struct Engine: Sendable, Hashable, CustomStringConvertible {
     /// A file or memory of SQLite.
-    public static let sqlite = Engine(description: "SQLite")
+    package static let sqlite = Engine(description: "SQLite")
     /// A schema of a PostgreSQL server.
-    public static let postgres = Engine(description: "PostgreSQL")
+    package static let postgres = Engine(description: "PostgreSQL")
 
     /// The name of the engine.
-    public let description: String
+    package let description: String
   }
 
   /// What went wrong.
   public let code: Code
   /// The kind of database that stores the jobs.
-  public let engine: Engine
+  package let engine: Engine
   /// SQLite's extended result code; 0 for an error of another origin.
-  public let extendedCode: Int32
+  package let extendedCode: Int32
   /// PostgreSQL's five-character code of the error; nil for an error of another origin.
   public let sqlState: String?
   /// The message of SQLite, PostgreSQL or the queue.
   public let message: String
   /// The statement that failed, if any.
-  public let sql: String?
-  /// The file, or `:memory:`; for a server the same as ``place``.
+  package let sql: String?
+  /// Where the jobs are stored: the file, or `:memory:`; or the server and its database, without a
+  /// role or a password.
   public let path: String
-
-  /// Where the jobs are stored: the file, or the server and its database, without a role or a
-  /// password.
-  public var place: String { path }
 
   init(
     _ code: Code, extendedCode: Int32 = 0, engine: Engine = .sqlite, sqlState: String? = nil, message: String,

@@ -10,14 +10,13 @@ public struct JobError: Error, Sendable, Equatable {
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     /// The job cannot be encoded as JSON.
     public static let notEncodable = Code(value: .notEncodable)
-    /// The job's stored form, of ``JobError/payloadSize`` bytes, is larger than
-    /// ``DurableQueue/Configuration/maxPayloadSize``.
+    /// The job's stored form is larger than ``DurableQueue/Configuration/maxPayloadSize``.
     public static let payloadTooLarge = Code(value: .payloadTooLarge)
     /// Another job, ``JobError/otherJob``, has its unique key.
     public static let duplicate = Code(value: .duplicate)
     /// A prerequisite, ``JobError/otherJob``, is not stored, or names no position of the call.
     public static let unknownPrerequisite = Code(value: .unknownPrerequisite)
-    /// Jobs of one call wait for each other; ``JobError/circle`` are their positions.
+    /// Jobs of one call wait for each other. The text of the error has their positions.
     public static let cycle = Code(value: .cycle)
     /// A job's prerequisite, ``JobError/otherJob``, waits for the job, or would once a job that was
     /// replaced while it executed has ended: the two would wait for each other.
@@ -26,7 +25,7 @@ public struct JobError: Error, Sendable, Equatable {
     public static let unknownJob = Code(value: .unknownJob)
     /// The state of the job, ``JobError/state``, does not allow the call.
     public static let wrongState = Code(value: .wrongState)
-    /// An attempt took longer than its timeout, ``JobError/timeout``.
+    /// An attempt took longer than its timeout.
     public static let timedOut = Code(value: .timedOut)
     /// The operation of an attempt was cancelled, but the job was not.
     public static let operationCancelled = Code(value: .operationCancelled)
@@ -35,14 +34,14 @@ public struct JobError: Error, Sendable, Equatable {
     public static let operationUsedBefore = Code(value: .operationUsedBefore)
     /// The stored form does not fit the registered type.
     public static let undecodable = Code(value: .undecodable)
-    /// The stored form has a version, ``JobError/storedVersion``, that this process does not know.
+    /// The stored form has a version that this process does not know.
     public static let newerVersion = Code(value: .newerVersion)
     /// Another process took the job, since this one did not renew its lease in time.
     public static let leaseLost = Code(value: .leaseLost)
-    /// Too many processes ended while they ran the job: ``JobError/crashCount``.
+    /// Too many processes ended while they ran the job.
     public static let tooManyCrashes = Code(value: .tooManyCrashes)
-    /// Too many processes were lost while they had claimed the job: ``JobError/lapseCount``. The
-    /// queue cannot tell whether the job is to blame. See ``DurableQueue/Configuration/maxLapses``.
+    /// Too many processes were lost while they had claimed the job. The queue cannot tell whether
+    /// the job is to blame. See ``DurableQueue/Configuration/maxLapses``.
     public static let tooManyLapses = Code(value: .tooManyLapses)
     /// No process registered the job's kind within the time that ``DurableQueue/UnknownKinds``
     /// allows.
@@ -101,7 +100,7 @@ public struct JobError: Error, Sendable, Equatable {
   /// The job's kind, if it is known.
   public let kind: String?
   /// The text of the error behind this one.
-  public let causeDescription: String?
+  package let causeDescription: String?
 
   init(_ reason: Reason, id: JobID? = nil, kind: String? = nil, cause: (any Error)? = nil) {
     self.reason = reason
@@ -152,52 +151,9 @@ extension JobError {
     }
   }
 
-  /// The positions, in the call, of the jobs that wait for each other, for ``Code/cycle``: from one
-  /// job back to itself. Empty for other codes.
-  public var circle: [Int] {
-    if case .cycle(let positions) = reason { positions } else { [] }
-  }
-
   /// The state of the job, for ``Code/wrongState``; nil for other codes.
   public var state: JobState? {
     if case .wrongState(let state) = reason { state } else { nil }
-  }
-
-  /// The timeout that the attempt exceeded, for ``Code/timedOut``; nil for other codes.
-  public var timeout: Duration? {
-    if case .timedOut(let timeout) = reason { timeout } else { nil }
-  }
-
-  /// The size of the stored form in bytes, for ``Code/payloadTooLarge``; nil for other codes.
-  public var payloadSize: Int? {
-    if case .payloadTooLarge(let size, _) = reason { size } else { nil }
-  }
-
-  /// The limit of that size in bytes, for ``Code/payloadTooLarge``; nil for other codes.
-  public var payloadLimit: Int? {
-    if case .payloadTooLarge(_, let limit) = reason { limit } else { nil }
-  }
-
-  /// The version of the stored form, for ``Code/newerVersion``; nil for other codes.
-  public var storedVersion: Int? {
-    if case .newerVersion(let stored, _) = reason { stored } else { nil }
-  }
-
-  /// The newest version that this process knows, for ``Code/newerVersion``; nil for other codes.
-  public var knownVersion: Int? {
-    if case .newerVersion(_, let known) = reason { known } else { nil }
-  }
-
-  /// How many processes ended while they ran the job, for ``Code/tooManyCrashes``; nil for other
-  /// codes.
-  public var crashCount: Int? {
-    if case .tooManyCrashes(let count) = reason { count } else { nil }
-  }
-
-  /// How many processes were lost while they had claimed the job, for ``Code/tooManyLapses``; nil
-  /// for other codes.
-  public var lapseCount: Int? {
-    if case .tooManyLapses(let count) = reason { count } else { nil }
   }
 
   /// The name of the periodic job, for ``Code/unreadablePeriodicJob``; nil for other codes.

@@ -66,8 +66,8 @@ public struct JobEvent: Sendable, CountedEvent {
     /// Claims take long on the server. Reported at most once a minute.
     ///
     /// Mostly a client holds an old snapshot, as a backup or a long query does, so that the server
-    /// cannot remove the rows that were deleted or changed since. ``JobEvent/oldSnapshot`` names
-    /// the client.
+    /// cannot remove the rows that were deleted or changed since. The text of the event names the
+    /// process of the server that works for the client.
     public static let databaseSlow = Kind(value: .databaseSlow)
 
     /// The kind in a word, such as `enqueued`.
@@ -104,12 +104,12 @@ public struct JobEvent: Sendable, CountedEvent {
   }
 
   /// A snapshot of the database that a client holds.
-  public struct OldSnapshot: Sendable, Hashable {
+  package struct OldSnapshot: Sendable, Hashable {
     /// The age of the snapshot; nil if the role of the queue may not see what the sessions of
     /// another role do, as without the rights of `pg_read_all_stats`.
-    public let age: Duration?
+    package let age: Duration?
     /// The number of the server process that holds it.
-    public let serverProcess: Int
+    package let serverProcess: Int
   }
 
   let content: Content
@@ -197,12 +197,6 @@ extension JobEvent {
     case .databaseFailed(let error): error
     default: nil
     }
-  }
-
-  /// The oldest snapshot that a client holds, for ``Kind/databaseSlow``; nil for other kinds, and
-  /// if there is none.
-  public var oldSnapshot: OldSnapshot? {
-    if case .databaseSlow(let snapshot) = content { snapshot } else { nil }
   }
 
   /// When the job runs again, for ``Kind/failed`` and ``Kind/snoozed``; nil for other kinds.

@@ -119,7 +119,7 @@ public struct UniqueKey: Sendable, Hashable, Codable {
     ///
     /// If the other job executes, the new one is stored beside it and runs after it. If the other
     /// job fails, it is not tried again, but cancelled; if the queue stops or its process ends, it
-    /// runs again first.
+    /// runs again first. If it is not done, whatever ends it, its dependents wait for the new job.
     public static let replace = Conflict(value: .replace)
 
     /// The choice with a name; nil for an unknown one.
@@ -140,19 +140,20 @@ public struct UniqueKey: Sendable, Hashable, Codable {
     let value: Value
   }
 
-  /// The default for ``states``: all states in which a job can still run.
-  public static let unsettledStates: Set<JobState> = [.waiting, .scheduled, .blocked, .executing, .held]
-
-  /// The key.
-  public var value: String
-  /// What happens if another job has the key.
-  public var conflict: Conflict
-  /// The states of other jobs in which their key counts.
-  public var states: Set<JobState>
+  package var value: String
+  package var conflict: Conflict
+  package var states: Set<JobState>
 
   /// Makes a key.
+  ///
+  /// - Parameters:
+  ///   - value: the key.
+  ///   - conflict: what happens if another job has the key.
+  ///   - states: the states of other jobs in which their key counts. By default all states in which
+  ///     a job can still run.
   public init(
-    _ value: String, whenTaken conflict: Conflict = .reject, by states: Set<JobState> = UniqueKey.unsettledStates
+    _ value: String, whenTaken conflict: Conflict = .reject,
+    by states: Set<JobState> = [.waiting, .scheduled, .blocked, .executing, .held]
   ) {
     self.value = value
     self.conflict = conflict

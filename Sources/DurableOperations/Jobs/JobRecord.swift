@@ -41,7 +41,7 @@ public struct JobRecord: Sendable, Hashable, Identifiable {
   /// Its unique key, if it has one.
   public let uniqueKey: String?
   /// How many of its prerequisites are not done.
-  public let unmetPrerequisites: Int
+  package let unmetPrerequisites: Int
   /// The prerequisites that are not done, in the order of their numbers.
   public let prerequisites: [JobID]
   /// Whether it executes and was asked to end.
@@ -50,7 +50,7 @@ public struct JobRecord: Sendable, Hashable, Identifiable {
   public let holdsAfterLastAttempt: Bool
   /// How many bytes `checkpoint` of ``JobContext`` has stored for its next attempt; nil if there is
   /// no checkpoint.
-  public let checkpointSize: Int?
+  package let checkpointSize: Int?
   /// The version of its stored form.
   public let version: Int
   /// Its stored form, JSON.
@@ -68,7 +68,7 @@ extension JobRecord {
     /// The number of the attempt, from 1.
     public let attempt: Int
     /// When the failure was stored.
-    public let date: Date
+    public let failedAt: Date
     /// The error as a sentence.
     public let error: String
   }

@@ -7,7 +7,7 @@ public struct JobRequest: Sendable {
   let version: Int
   private let encoded: Result<Data, any Error>
   /// How the job runs.
-  public var options: JobOptions
+  package var options: JobOptions
   /// For a periodic job, the time of its schedule.
   var occurrence: Int64?
 
@@ -15,6 +15,10 @@ public struct JobRequest: Sendable {
   /// throws the error.
   ///
   /// Traps if the kind is empty.
+  ///
+  /// - Parameters:
+  ///   - job: the job.
+  ///   - options: how the job runs.
   public init<J: Job>(_ job: J, options: JobOptions = JobOptions()) {
     requireKind(of: J.self)
     self.init(encoding: job, options: options)

@@ -44,7 +44,7 @@ public enum JobState: Int, Sendable, Codable, CaseIterable, CustomStringConverti
   }
 
   /// The state with a name; nil if there is none.
-  public init?(name: String) {
+  package init?(name: String) {
     guard let state = Self.allCases.first(where: { $0.description == name }) else { return nil }
     self = state
   }

@@ -1,4 +1,4 @@
-public import Foundation
+package import Foundation
 
 /// A process that runs jobs, or did until recently: a snapshot of its stored state. See `workers()`
 /// of ``DurableQueue``.
@@ -32,13 +32,13 @@ public struct JobWorker: Sendable, Hashable, Identifiable {
   }
 
   /// A job that executes.
-  public struct RunningJob: Sendable, Hashable, Identifiable {
+  package struct RunningJob: Sendable, Hashable, Identifiable {
     /// The job's number.
-    public let id: JobID
+    package let id: JobID
     /// Its kind.
-    public let kind: String
+    package let kind: String
     /// When this attempt started, by the clock of the store; nil if that is not stored.
-    public let startedAt: Date?
+    package let startedAt: Date?
   }
 
   /// Its number. A process that joins again gets another one.
@@ -49,16 +49,18 @@ public struct JobWorker: Sendable, Hashable, Identifiable {
   /// Its process identifier: unique on its machine, or in its container, while it runs.
   public let processID: Int64
   /// Whether the process belongs to this machine or container, since its last start.
-  public let isOnThisMachine: Bool
+  package let isOnThisMachine: Bool
   /// Whether the process runs, as far as this machine can tell.
   public let liveness: Liveness
-  /// When its lease ends unless the process renews it, by the clock of the store: the server's, or
-  /// for a file this machine's. Other processes take over the jobs of a process whose lease is
-  /// over.
-  public let leaseEnd: Date
-  /// How long its lease still lasted when this was read, by the same clock; negative if it was
-  /// over.
+  /// When its lease ends unless the process renews it, by the clock of the store.
+  package let leaseEnd: Date
+  /// How long its lease still lasted when this was read, unless the process renews it, by the clock
+  /// of the store: the server's, or for a file this machine's. Negative if it was over. Other
+  /// processes take over the jobs of a process whose lease is over.
   public let leaseLeft: Duration
   /// The jobs that it executes, in the order of their numbers.
-  public let jobs: [RunningJob]
+  package let runningJobs: [RunningJob]
+
+  /// The numbers of the jobs that it executes, in their order.
+  public var jobs: [JobID] { runningJobs.map(\.id) }
 }

@@ -1,9 +1,13 @@
 import Foundation
 
 extension DurableQueue {
-  /// Passes each job as a line of JSON to a closure, in the order of their numbers: see
-  /// ``JobRecord/jsonLine``. Changes during the export may or may not be seen; on a server, a job
-  /// that is being stored may be missing.
+  /// Passes each job as a line of JSON to a closure, in the order of their numbers. Changes during
+  /// the export may or may not be seen; on a server, a job that is being stored may be missing.
+  ///
+  /// The keys of a line are sorted, except for `payload`, which is last. Dates are ISO 8601 in UTC,
+  /// durations are in seconds, and `failures` is a list of objects with `at`, `attempt` and
+  /// `error`. `payload` is the stored JSON; if the stored form is not JSON, the line has
+  /// `payloadBase64` instead. Nil values and empty lists are left out.
   ///
   /// - Parameters:
   ///   - kind: the kind of the jobs; nil for all.
@@ -58,13 +62,9 @@ extension DurableQueue {
 }
 
 extension JobRecord {
-  /// The record as one line of JSON.
-  ///
-  /// The keys are sorted, except for `payload`, which is last. Dates are ISO 8601 in UTC, durations
-  /// are in seconds, and `failures` is a list of objects with `at`, `attempt` and `error`.
-  /// `payload` is the stored JSON; if the stored form is not JSON, the line has `payloadBase64`
-  /// instead. Nil values and empty lists are left out.
-  public var jsonLine: String {
+  /// The record as one line of JSON, which
+  /// ``DurableQueue/export(kind:in:to:)`` describes.
+  package var jsonLine: String {
     var line = JSONLine()
     line.add("attempts", attempts)
     line.add("cancelRequested", isCancelRequested)

@@ -204,8 +204,9 @@ extension DurableQueue {
     return try await writeInParts(ids) { store, part, _ in try store.setPriority(change, of: part) }
   }
 
-  /// Deletes a job. Its dependents are cancelled, or follow their own options. For a full disk of
-  /// this machine, see ``Configuration/diskReserve``.
+  /// Deletes a job. Its dependents are cancelled, or follow their own options; those of a job that
+  /// was replaced while it executed, and is to run again, wait for the one in its place. For a full
+  /// disk of this machine, see ``Configuration/diskReserve``.
   ///
   /// - Throws: ``JobError`` if there is no such job, or it executes.
   public func delete(_ id: JobID) throws {

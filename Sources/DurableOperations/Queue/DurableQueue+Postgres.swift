@@ -3,21 +3,11 @@ import CompositeOperations
 import Foundation
 
 extension DurableQueue {
-  /// A statement that stores a job, for a PostgreSQL client of your own.
-  public struct EnqueueStatement: Sendable, Hashable {
-    /// The text, with `$1`, `$2` and `$3`.
-    ///
-    /// Its result is one row with one column: the number of the job, a `bigint`.
-    public let sql: String
-    /// The values for `$1`, `$2` and `$3`, in this order. Bind each as a text.
-    public let values: [String]
-  }
-
   /// Makes a statement that stores a job when another client, such as PostgresNIO, runs it in a
   /// transaction of its own.
   ///
   /// ```swift
-  /// let statement = try queue.enqueueStatement(for: SendReceipt(order: 7))
+  /// let statement = try queue.enqueueStatement(for: JobRequest(SendReceipt(order: 7)))
   /// var binds = PostgresBindings()
   /// for value in statement.values { binds.append(value) }
   /// try await client.withTransaction(logger: logger) { connection in
@@ -27,23 +17,21 @@ extension DurableQueue {
   /// ```
   ///
   /// This call does not contact the server and does not block. The server reports errors when you
-  /// run the statement: SQLSTATE 23505 for a unique key that is taken, 22023 for a prerequisite
-  /// that does not exist or waits for this job. The transaction has then failed, as after each
-  /// error of PostgreSQL. No event reports that the job was enqueued; a process claims it at its
-  /// next look.
+  /// run the statement: SQLSTATE 23505 for a unique key that is taken, 0A000 for a unique key in a
+  /// transaction that is not READ COMMITTED, 22023 for a prerequisite that does not exist or waits
+  /// for this job. The transaction has then failed, as after each error of PostgreSQL. No event
+  /// reports that the job was enqueued; a process claims it at its next look.
   ///
   /// Until the transaction ends, the statement locks the prerequisites of the job, its unique key,
   /// and a job that it replaces: keep the transaction short. Register the kind first. Otherwise the
   /// transaction stores the kind, and other clients that need it for the first time wait.
   ///
+  /// - Returns: the text of the statement, with `$1`, `$2` and `$3`, and the values for these, in
+  ///   this order. Bind each as a text. The result of the statement is one row with one column: the
+  ///   number of the job, a `bigint`.
   /// - Throws: ``DatabaseError/Code/needsServer`` for a queue in a file; ``JobError`` if the job
   ///   cannot be stored as it is, or names a prerequisite by its position in a call.
-  public func enqueueStatement<J: Job>(for job: J, options: JobOptions = JobOptions()) throws -> EnqueueStatement {
-    try enqueueStatement(for: core.requests(for: [job], options)[0])
-  }
-
-  /// Does the same for a request.
-  public func enqueueStatement(for request: JobRequest) throws -> EnqueueStatement {
+  public func enqueueStatement(for request: JobRequest) throws -> (sql: String, values: [String]) {
     let schema: String
     switch location {
     case .postgres(_, let options), .existingPostgres(_, let options): schema = options.schema
@@ -52,12 +40,13 @@ extension DurableQueue {
         .needsServer, message: "enqueueStatement is for other clients of one", path: core.database.place)
     }
     let request = try core.checked([request])[0]
-    return EnqueueStatement(
+    return (
       sql: "SELECT \(PostgresStatement.identifier(schema)).enqueue($1::text, $2::text::json, $3::text::jsonb)",
       values: [
         request.kind, String(decoding: try request.payload, as: UTF8.self),
         try PeriodicRow.storedForm(of: SQLJobOptions(request)),
-      ])
+      ]
+    )
   }
 }
 

@@ -92,14 +92,15 @@ extension DurableQueue {
   /// - Returns: whether it was registered.
   @discardableResult
   public func unregister(kind: String) -> Bool {
-    let wasRegistered = core.withLock { storage in
+    let removed = core.withLock { storage -> Registration? in
       let name = KindName(kind)
-      guard let id = storage.registrations.first(where: { KindName($0.value.kind) == name })?.key else { return false }
-      storage.registrations[id] = nil
+      guard let id = storage.registrations.first(where: { KindName($0.value.kind) == name })?.key else { return nil }
       storage.state.unregister(kind: id)
-      return true
+      return storage.registrations.removeValue(forKey: id)
     }
-    guard wasRegistered else { return false }
+    guard let removed else { return false }
+    // Not under the lock: what its closures hold may call the queue when it is released.
+    withExtendedLifetime(removed) {}
     // Other jobs may have waited for one of this kind that was to run alone.
     core.pump()
     core.database.async { [core] in core.wakeWaiters(in: $0) }

@@ -28,7 +28,7 @@ extension JobWorker {
       isOnThisMachine: identity.isNeighbour(of: .current), liveness: Liveness(identity.liveness()),
       leaseEnd: Date(milliseconds: row.leaseUntil),
       leaseLeft: .milliseconds(row.leaseUntil.clampedDifference(to: stored.now)),
-      jobs: stored.jobs)
+      runningJobs: stored.jobs)
   }
 }
 

@@ -94,7 +94,10 @@ public final class DurableQueue: Sendable {
   /// and ``stop(grace:givingUpAfter:)``: they take effect when it is resumed.
   ///
   /// The call waits at most a second for a process that has locked the file, or rows on the server.
-  /// It does nothing if the queue is suspended already.
+  /// It also waits for a closure of `transaction` that runs: call it from elsewhere. A file stores
+  /// what such a closure does, unless one of its statements runs at this moment, which fails; on a
+  /// server its next statement fails. A call to a server that does not answer ends with its time
+  /// limit. This call does nothing if the queue is suspended already.
   public func suspend() async {
     await core.suspend()
   }
@@ -120,7 +123,7 @@ public final class DurableQueue: Sendable {
   /// ```swift
   /// signal(SIGTERM, SIG_IGN)
   /// let signals = DispatchSource.makeSignalSource(signal: SIGTERM)
-  /// signals.setEventHandler {
+  /// signals.setEventHandler { @Sendable in
   ///   Task {
   ///     await queue.stop(grace: .seconds(20), givingUpAfter: .seconds(5))
   ///     exit(0)

@@ -37,7 +37,7 @@ struct JSONLine: ~Copyable {
     for failure in failures {
       text.append(byte: separator)
       text.append(json: "{\"at\":")
-      text.append(quoted: RFC3339.text(of: failure.date))
+      text.append(quoted: RFC3339.text(of: failure.failedAt))
       text.append(json: ",\"attempt\":")
       text.append(Int64(failure.attempt))
       text.append(json: ",\"error\":")

@@ -38,12 +38,12 @@ public final class DatabaseTransaction {
   /// - Throws: ``DatabaseError``.
   @discardableResult
   public func execute(_ sql: String, _ values: SQLValue...) throws -> [SQLRow] {
-    try execute(sql, values: values)
+    try execute(sql, values)
   }
 
   /// Does the same with the values in an array.
   @discardableResult
-  public func execute(_ sql: String, values: [SQLValue]) throws -> [SQLRow] {
+  public func execute(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow] {
     try open().execute(sql, values)
   }
 

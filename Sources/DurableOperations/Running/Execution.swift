@@ -21,6 +21,11 @@ final class Execution: @unchecked Sendable {  // the fields that change are touc
   var interruption: Interruption?
   /// Whether the queue has reported that its operation does not end.
   var isToldOf = false
+  /// Whether its operation has ended. What became of it is being found out, also by code of the
+  /// user.
+  var isEnding = false
+  /// Whether a suspension has returned its job, also if something else interrupted it before.
+  var isGivenBack = false
   /// Whether it was acknowledged together with writes of the user.
   var isComplete = false
   /// Keeps the queue's core alive while this runs, so that its end is written.
@@ -36,9 +41,9 @@ final class Execution: @unchecked Sendable {  // the fields that change are touc
 
   var attempt: Int { job.attempts + 1 }
 
-  /// Notes why its operation is cancelled. Returns false if it was cancelled before.
+  /// Notes why its operation is cancelled. Returns false if it was cancelled before, or has ended.
   func interrupt(_ reason: Interruption) -> Bool {
-    guard interruption == nil else { return false }
+    guard interruption == nil, !isEnding else { return false }
     interruption = reason
     return true
   }

@@ -66,7 +66,10 @@ public struct JobContext: Sendable {
   private func storeCheckpoint(_ data: Data?, in store: any StoreSession) throws {
     let isCurrent = try store.setCheckpoint(data, of: id, claim: execution.job.claim)
     guard isCurrent else { throw leaseLost() }
-    box.withLock { $0 = data }
+    var replaced = data
+    box.withLock { swap(&$0, &replaced) }
+    // Released under no lock: its deallocator may be the user's.
+    withExtendedLifetime(replaced) {}
   }
 
   /// Ensures that the job still belongs to this process, and will for a whole lease. The queue

@@ -153,11 +153,15 @@ extension QueueCore {
   func ended(_ number: Int, _ outcome: Outcome<any Sendable>) {
     let now = clock.now()
     let (execution, interruption, isComplete) = withLock { storage in
-      let execution = storage.executions.removeValue(forKey: number)
-      return (execution, execution?.interruption, execution?.isComplete ?? false)
+      // It still counts as one that executes, until the second lock.
+      guard let execution = storage.executions[number], !execution.isEnding else {
+        return (nil as Execution?, nil as Execution.Interruption?, false)
+      }
+      execution.isEnding = true
+      return (execution, execution.interruption, execution.isComplete)
     }
     guard let execution else { return }
-    let pending =
+    var pending =
       isComplete
       ? nil
       : execution.acknowledgement(of: outcome, interruptedBy: interruption, now: now, isOnline: network.isOnline) {
@@ -165,6 +169,9 @@ extension QueueCore {
       }
     if interruption == .lostLease { events.tell(.leaseLost(execution.job.id, kind: execution.kindName)) }
     let (timer, stops) = withLock { storage in
+      storage.executions[number] = nil
+      // Also in between.
+      if execution.isGivenBack { pending?.isGivenBack = true }
       for index in storage.overtakenStops.indices { storage.overtakenStops[index].running.remove(number) }
       if storage.executionNumbers[execution.job.id] == number { storage.executionNumbers[execution.job.id] = nil }
       storage.state.ended(kind: execution.job.kind, isAlone: execution.job.isAlone, pending)
@@ -187,7 +194,7 @@ extension QueueCore {
 extension QueueCore.Storage {
   /// Whether it still runs, and was not reported yet.
   fileprivate func canBeToldOf(_ execution: Execution) -> Bool {
-    executions[execution.number] != nil && suspension == nil && !execution.isToldOf
+    executions[execution.number] != nil && !execution.isEnding && suspension == nil && !execution.isToldOf
   }
 }
 

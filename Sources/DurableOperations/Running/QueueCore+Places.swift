@@ -29,7 +29,7 @@ extension QueueCore {
         storage.places[number] = place
         return true
       }
-      if isWanted { queue.addOperation(place.operation) }
+      if isWanted { queue.enter(place.operation) }
     }
   }
 

@@ -159,9 +159,8 @@ extension QueueCore {
     guard let others = seen.others else { return }
     withLock { $0.watch.hasOtherWorkers = !others.isEmpty }
     let longest = (longestPause ?? configuration.leaseDuration / 3) * 2
-    let unchanged = withLock { storage in
-      storage.watch.leases.ages(of: others, at: clock.uptime(), longest: longest)
-    }
+    let uptime = clock.uptime()  // under no lock: the clock may be the user's
+    let unchanged = withLock { $0.watch.leases.ages(of: others, at: uptime, longest: longest) }
     let lost = others.compactMap { worker -> (row: WorkerRow, loss: WorkerLoss)? in
       let loss = worker.loss(
         worker.identity.liveness(seenFrom: configuration.processIdentity),

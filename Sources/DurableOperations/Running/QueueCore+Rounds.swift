@@ -82,7 +82,7 @@ extension QueueCore {
   private func fail(_ round: RunnerState.Round, with error: any Error) {
     tellFailure(error)
     giveBack(round.places)
-    let (delay, waiters): (Duration?, [CheckedContinuation<Void, Never>]) = withLock { storage in
+    let (failures, waiters): (Int?, [CheckedContinuation<Void, Never>]) = withLock { storage in
       storage.failuresInARow += 1
       storage.state.roundFailed(round)
       // A stop does not wait for a disk for ever. What could not be written is written after the
@@ -91,13 +91,14 @@ extension QueueCore {
         storage.state.giveUp()
         return (nil, storage.takeStopWaiters())
       }
-      return (pause(afterFailures: storage.failuresInARow, error), [])
+      return (storage.failuresInARow, [])
     }
     for waiter in waiters { waiter.resume() }
     // The places that started meanwhile.
     giveBack(withLock { $0.state.takeUnneededPlaces() })
-    guard let delay, withLock({ $0.suspension == nil }) else { return }
-    let timer = clock.timekeeper.after(delay) { [self] in
+    guard let failures, withLock({ $0.suspension == nil }) else { return }
+    // Under no lock: the generator of random numbers may be the user's.
+    let timer = clock.timekeeper.after(pause(afterFailures: failures, error)) { [self] in
       withLock { storage in
         storage.retryTimer = nil
         storage.state.pauseIsOver()

@@ -43,55 +43,51 @@ extension QueueCore {
   /// Stops; resumes the continuation when nothing runs any longer.
   func stop(grace: Duration, patience: Duration? = nil, waiter: () -> CheckedContinuation<Void, Never>?) {
     let waiter = waiter()
-    let (isStopping, places) = withLock { storage -> (Bool, [JobPlace]) in
+    let graceEnd = clock.timekeeper.now + max(grace, .zero)
+    let patienceEnd = patience.map { graceEnd + max($0, .zero) }
+    // Made now, so that all is noted at once: a start may come at any time, also from user code.
+    let graceTimer = grace > .zero ? clock.timekeeper.at(graceEnd) { [weak self] in self?.graceIsOver() } : nil
+    let patienceTimer = patienceEnd.map { clock.timekeeper.at($0) { [weak self] in self?.patienceIsOver() } }
+    let (isStopping, places, unneeded) = withLock { storage -> (Bool, [JobPlace], [Timekeeper.Timer?]) in
       storage.suspension?.isToRun = false
-      guard storage.state.stop() else { return (false, []) }
+      guard storage.state.stop() else { return (false, [], [graceTimer, patienceTimer]) }
       if let waiter { storage.stopWaiters.append(waiter) }
-      return (true, storage.state.takeAskedPlaces().compactMap { storage.places.removeValue(forKey: $0) })
+      let places = storage.state.takeAskedPlaces().compactMap { storage.places.removeValue(forKey: $0) }
+      var unneeded: [Timekeeper.Timer?] = []
+      if let graceTimer { unneeded.append(Self.shorten(&storage.grace, to: graceEnd, graceTimer)) }
+      if let patienceEnd, let patienceTimer {
+        unneeded.append(Self.shorten(&storage.patience, to: patienceEnd, patienceTimer))
+      }
+      return (true, places, unneeded)
     }
+    for case let timer? in unneeded { clock.timekeeper.cancel(timer) }
     for place in places { place.operation.cancel() }
     guard isStopping else {
       waiter?.resume()
       return
     }
     giveBackWhatIsHeldBack()
-    if grace <= .zero {
-      graceIsOver()
-    } else {
-      setGrace(until: clock.timekeeper.now + grace)
-    }
-    if let patience { setPatience(until: clock.timekeeper.now + max(grace, .zero) + max(patience, .zero)) }
+    // Either may have ended before it was noted.
+    if clock.timekeeper.hasPassed(graceEnd) { graceIsOver() }
+    if let patienceEnd, clock.timekeeper.hasPassed(patienceEnd) { patienceIsOver() }
     pump()
   }
 
-  /// The stop with the least patience decides.
-  private func setGrace(until end: Timekeeper.Time) {
-    let timer = clock.timekeeper.at(end) { [weak self] in self?.graceIsOver() }
-    let unneeded = withLock { storage -> Timekeeper.Timer? in
-      if let grace = storage.grace, grace.end <= end { return timer }
-      defer { storage.grace = (end, timer) }
-      return storage.grace?.timer
-    }
-    if let unneeded { clock.timekeeper.cancel(unneeded) }
-  }
-
-  private func setPatience(until end: Timekeeper.Time) {
-    let timer = clock.timekeeper.at(end) { [weak self] in self?.patienceIsOver() }
-    let unneeded = withLock { storage -> Timekeeper.Timer? in
-      guard storage.state.phase == .stopping else { return timer }
-      if let patience = storage.patience, patience.end <= end { return timer }
-      defer { storage.patience = (end, timer) }
-      return storage.patience?.timer
-    }
-    if let unneeded { clock.timekeeper.cancel(unneeded) }
-    // The patience may have ended before it was stored.
-    if clock.timekeeper.hasPassed(end) { patienceIsOver() }
+  /// The stop with the least patience decides. Returns the timer that is no longer needed.
+  private static func shorten(
+    _ limit: inout (end: Timekeeper.Time, timer: Timekeeper.Timer)?, to end: Timekeeper.Time, _ timer: Timekeeper.Timer
+  ) -> Timekeeper.Timer? {
+    if let limit, limit.end <= end { return timer }
+    defer { limit = (end, timer) }
+    return limit?.timer
   }
 
   /// Leaves what still runs to the lease; the end of this process does not count against the jobs.
   /// If such a job ends after all while this process runs, its end is written after the next start.
   private func patienceIsOver() {
     let now = clock.timekeeper.now
+    // Both may end at once, and what is abandoned must have been told to end.
+    if withLock({ $0.state.phase == .stopping && $0.patience.map { $0.end <= now } == true }) { graceIsOver() }
     let (overtaken, abandoned, waiters) = withLock {
       storage -> ([CheckedContinuation<Void, Never>], [Execution], [CheckedContinuation<Void, Never>]) in
       let overtaken = storage.takeOvertakenStops(at: now)
@@ -99,12 +95,15 @@ extension QueueCore {
         return (overtaken, [], [])
       }
       storage.state.giveUp()
+      // The flag on the server or in the file is for those too that are ending.
       return (overtaken, storage.executions.values.sorted { $0.number < $1.number }, storage.takeStopWaiters())
     }
     // Attempts that a start has overtaken go on.
     for waiter in overtaken { waiter.resume() }
     giveBack(withLock { $0.state.takeUnneededPlaces() })
-    for execution in abandoned { events.report(.abandoned(execution.job.id, kind: execution.kindName)) }
+    for execution in abandoned where withLock({ _ in !execution.isEnding }) {
+      events.report(.abandoned(execution.job.id, kind: execution.kindName))
+    }
     guard !waiters.isEmpty || !abandoned.isEmpty else { return }
     // After a round that is under way: some of the attempts in it may have ended.
     database.async { [self] store in

@@ -20,12 +20,16 @@ extension QueueCore {
       database.isSuspended = true
       storage.owedWorker = storage.state.worker
       storage.state.giveUp()
-      for execution in storage.executions.values { _ = execution.interrupt(.suspension) }
+      for execution in storage.executions.values {
+        _ = execution.interrupt(.suspension)
+        execution.isGivenBack = true
+      }
       let places = storage.state.takeAskedPlaces().compactMap { storage.places.removeValue(forKey: $0) }
       // Also the timers of stops that a start has overtaken: all jobs are returned.
       let timers = storage.takeTimers()
       return (
-        Array(storage.executions.values), places, timers, storage.takeStopWaiters() + storage.takeOvertakenStops()
+        storage.executions.values.filter { !$0.isEnding }, places, timers,
+        storage.takeStopWaiters() + storage.takeOvertakenStops()
       )
     }
     for timer in timers { clock.timekeeper.cancel(timer) }

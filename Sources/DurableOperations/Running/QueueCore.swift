@@ -7,6 +7,7 @@ final class QueueCore: Sendable {
   struct Storage {
     var state: RunnerState
     var registrations: [Int64: Registration] = [:]
+    /// Those of jobs that count as executing.
     var executions: [Int: Execution] = [:]
     /// The latest execution of each job.
     var executionNumbers: [JobID: Int] = [:]

@@ -39,7 +39,7 @@ public struct CronError: Error, Sendable, Hashable {
   }
 
   /// One of the five fields.
-  public enum Field: Int, Sendable, Hashable, CaseIterable {
+  package enum Field: Int, Sendable, Hashable, CaseIterable {
     /// The first field.
     case minute
     /// The second field.
@@ -55,11 +55,11 @@ public struct CronError: Error, Sendable, Hashable {
   /// What is wrong.
   public let code: Code
   /// The expression as given.
-  public let expression: String
+  package let expression: String
   /// The field in question; nil if the whole expression is.
-  public let field: Field?
+  package let field: Field?
   /// The text in question: a part of the expression.
-  public let text: String
+  package let text: String
   /// Where that text begins, in characters from 1; one past the end if something is missing there.
   public let column: Int
   let detail: String
@@ -84,7 +84,7 @@ extension CronError: LocalizedError, CustomStringConvertible {
 
 extension CronError.Field: CustomStringConvertible {
   /// Its name, such as “day of month”.
-  public var description: String {
+  package var description: String {
     switch self {
     case .minute: "minute"
     case .hour: "hour"

@@ -29,11 +29,46 @@ public struct JobSchedule: Sendable, Hashable {
 
   /// Makes a schedule with the times of a cron expression, on the clock of a time zone.
   ///
+  /// ```swift
+  /// let berlin = TimeZone(identifier: "Europe/Berlin")!
+  /// let weekdays = try JobSchedule.cron("30 8 * * MON-FRI", timeZone: berlin)
+  /// let next = weekdays.next(after: Date())
+  /// ```
+  ///
+  /// The fields are minute (0-59), hour (0-23), day of month (1-31), month (1-12 or `JAN`-`DEC`)
+  /// and day of week (0-7, where 0 and 7 are Sunday, or `SUN`-`SAT`), with white space between.
+  /// Each is a list, with commas, of
+  ///
+  /// - `*`: every value;
+  /// - `10`: one value;
+  /// - `10-40`: a range, both ends included; `FRI-SUN` is one too, though Sunday is 0;
+  /// - `*/5`, `10-40/5`, `5/15`: every fifth value of all or of a range, and from 5 on every
+  ///   fifteenth.
+  ///
+  /// `@hourly`, `@daily`, `@midnight`, `@weekly`, `@monthly`, `@yearly` and `@annually` stand for
+  /// the usual lines. Names may be in upper or lower case.
+  ///
+  /// A day has to match both the day of month and the day of week, unless neither field begins with
+  /// `*`: then one of the two is enough. `cron` has always worked this way: `0 0 13 * FRI` is every
+  /// 13th and every Friday.
+  ///
+  /// **Daylight saving.** What happens at a change of the clock depends on the hour field:
+  ///
+  /// - If it leaves out some hours, the expression names times of the day, and each takes place
+  ///   once. A time that the clock skips takes place at the first instant after the gap, together
+  ///   with other skipped times; a time that the clock shows twice takes place the first time.
+  ///   `30 2 * * *` runs each day, at 3:00 on the day when 2:00 to 3:00 is skipped.
+  /// - If it has every hour (`*`, `0-23`, `*/1`), the expression follows the clock on the wall: it
+  ///   takes place whenever that shows a matching time. `*/15 * * * *` runs every 15 minutes,
+  ///   through the skipped hour and both of the repeated ones. Times that only the skipped hour
+  ///   would have shown do not take place.
+  ///
   /// - Parameters:
-  ///   - expression: five fields, or a shorthand such as `@daily`: see ``CronExpression``.
+  ///   - expression: five fields, or a shorthand such as `@daily`.
   ///   - timeZone: the time zone whose clock counts. The default is this machine's current one;
   ///     name one if the schedule must be the same on each machine.
-  /// - Throws: what is wrong with which field of the expression.
+  /// - Throws: ``CronError``, which says what is wrong with which field of the expression; also if
+  ///   the expression never takes place, as on a 30 February.
   public static func cron(_ expression: String, timeZone: TimeZone = .current) throws(CronError) -> JobSchedule {
     cron(try CronExpression(expression), timeZone: timeZone)
   }
@@ -44,7 +79,7 @@ public struct JobSchedule: Sendable, Hashable {
   ///   - expression: the times.
   ///   - timeZone: the time zone whose clock counts. The default is this machine's current one;
   ///     name one if the schedule must be the same on each machine.
-  public static func cron(_ expression: CronExpression, timeZone: TimeZone = .current) -> JobSchedule {
+  package static func cron(_ expression: CronExpression, timeZone: TimeZone = .current) -> JobSchedule {
     // A zone that follows the machine's settings would be another one when it is read back.
     JobSchedule(rule: .cron(expression, TimeZone(identifier: timeZone.identifier) ?? timeZone))
   }

@@ -42,6 +42,8 @@ extension DurableQueue {
     package var clockDifference: Duration = .seconds(2)
     /// The number of free connections of the server.
     package var freeConnections: Int64 = 10
+    /// How long a session waits that is not served while another one has a transaction open.
+    package var poolerPatience: Duration = .seconds(5)
 
     package init() {}
   }

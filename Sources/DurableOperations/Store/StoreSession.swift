@@ -80,7 +80,9 @@ protocol StoreSession: AnyObject {
   func unknownKinds(besides known: Set<Int64>) throws -> [UnknownKind]
 
   /// Enqueues the due periodic jobs. If the clock was set back, another transaction brings back
-  /// those that would stay away for long. `unreadable`: why one of them could not be read.
+  /// those that would stay away for long. `unreadable`: why one of them could not be read, or, on a
+  /// server, could not be stored since another transaction has locked its key: the next look tries
+  /// that one again.
   func enqueueOccurrences() throws -> (enqueued: [JobRequest], unreadable: (any Error)?)
 
   /// Makes a batch of scheduled jobs that are due wait. Returns whether there were any.

@@ -79,7 +79,7 @@ struct ChangeReport {
 
   /// Reports why a thing was not changed.
   mutating func fail(_ thing: some Reportable, _ keys: Keys, _ reason: String) {
-    failures.append(.object([(keys.one, thing.json), ("error", .string(reason))]))
+    failures.append(.object([(keys.one, thing.shown), ("error", .string(reason))]))
     command.complain(reason)
   }
 
@@ -103,12 +103,16 @@ struct ChangeReport {
 /// A thing that can be reported to people and to programs: the number of a job, or a name.
 protocol Reportable: CustomStringConvertible {
   var json: JSONText { get }
+  /// For a thing that may not be what it was meant to be: without a password.
+  var shown: JSONText { get }
 }
 
 extension JobID: Reportable {
   var json: JSONText { .integer(rawValue) }
+  var shown: JSONText { json }
 }
 
 extension String: Reportable {
   var json: JSONText { .string(self) }
+  var shown: JSONText { .string(HiddenPassword.hiding(in: self)) }
 }

@@ -34,7 +34,7 @@ extension DurableQueueCommand {
         guard known.contains(where: { $0.utf8.elementsEqual(kind.utf8) }) else {
           let nearest = Suggestion.nearest(to: kind, among: known)
           throw ChangeReport.Failure(
-            description: "There is no kind “\(kind)”, so it is not paused."
+            description: "There is no kind “\(HiddenPassword.hiding(in: kind))”, so it is not paused."
               + (nearest.map { " Did you mean \($0)?" } ?? ""))
         }
         try queue.resume(kind: kind)
@@ -56,7 +56,7 @@ extension DurableQueueCommand {
     if known.contains(where: { $0.utf8.elementsEqual(kind.utf8) }) { return }
     let nearest = Suggestion.nearest(to: kind, among: known)
     throw ChangeReport.Failure(
-      description: "The queue knows no kind “\(kind)”, so it was not \(what)."
+      description: "The queue knows no kind “\(HiddenPassword.hiding(in: kind))”, so it was not \(what)."
         + (nearest.map { " Did you mean \($0)?" } ?? "") + " With --new it is \(what) before its jobs come.")
   }
 

@@ -10,11 +10,11 @@ extension DurableQueueCommand {
     if request.isJSON {
       let json = JSONText.object(
         request.place.json + [("attention", JSONText(attention)), ("findings", .array(findings.map(json)))])
-      try output(json.text + "\n")
+      try write(json.text + "\n")
     } else {
       let need = attention == 1 ? "needs" : "need"
-      try output("\(request.place.title)  \(Wording.count(attention, "finding")) \(need) attention\n\n")
-      for finding in findings { try output(text(finding)) }
+      try write("\(request.place.title)  \(Wording.count(attention, "finding")) \(need) attention\n\n")
+      for finding in findings { try write(text(finding)) }
     }
     return attention == 0 ? ExitStatus.good : ExitStatus.failed
   }

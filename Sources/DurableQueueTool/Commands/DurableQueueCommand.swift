@@ -72,6 +72,12 @@ struct DurableQueueCommand {
     return ExitStatus.good
   }
 
+  /// Writes output of a command whose exit status tells something of its own, also where the reader
+  /// has gone, who has seen enough.
+  func write(_ text: String) throws {
+    do { try output(text) } catch let failure as StandardStream.Failure where failure.isBrokenPipe {}
+  }
+
   /// Prints an error on one line, without characters that a terminal obeys: names and errors of
   /// jobs may be anything.
   func complain(_ text: String) {

@@ -68,7 +68,8 @@ extension DurableQueueCommand {
     let known = try queue.counts().kinds.map(\.kind)
     guard !known.contains(kind) else { return }
     let nearest = Suggestion.nearest(to: kind, among: known)
-    complain("There are no jobs of the kind “\(kind)”." + (nearest.map { " Did you mean \($0)?" } ?? ""))
+    let shown = HiddenPassword.hiding(in: kind)
+    complain("There are no jobs of the kind “\(shown)”." + (nearest.map { " Did you mean \($0)?" } ?? ""))
   }
 }
 

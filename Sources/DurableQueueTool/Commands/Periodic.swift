@@ -11,11 +11,11 @@ extension DurableQueueCommand {
       status = ExitStatus.failed
     }
     if request.isJSON {
-      try output(try JSONText.array(jobs.map(json)).text + "\n")
+      try write(try JSONText.array(jobs.map(json)).text + "\n")
     } else if !jobs.isEmpty {
-      try output(fitted(try table(of: jobs)))
+      try write(fitted(try table(of: jobs)))
     } else if status == ExitStatus.good {
-      try output("No periodic jobs.\n")
+      try write("No periodic jobs.\n")
     }
     return status
   }
@@ -45,7 +45,7 @@ extension DurableQueueCommand {
     let names = (try? queue.periodicJobs { _ in }.map(\.name)) ?? []
     let nearest = Suggestion.nearest(to: name, among: names)
     return ChangeReport.Failure(
-      description: "There is no periodic job “\(name)”. "
+      description: "There is no periodic job “\(HiddenPassword.hiding(in: name))”. "
         + (nearest.map { "Did you mean “\($0)”?" } ?? "`durable-queue periodic PLACE` lists those that there are."))
   }
 }

@@ -7,9 +7,9 @@ extension DurableQueueCommand {
   func show(_ ids: [JobID], of queue: DurableQueue, _ request: Request) throws -> Int32 {
     let jobs = try ids.compactMap { try queue.job($0) }
     if request.isJSON {
-      try output(JSONText.array(jobs.map { .verbatim($0.jsonLine) }).text + "\n")
+      try write(JSONText.array(jobs.map { .verbatim($0.jsonLine) }).text + "\n")
     } else if !jobs.isEmpty {
-      try output(jobs.map(description).joined(separator: "\n"))
+      try write(jobs.map(description).joined(separator: "\n"))
     }
     let missing = ids.filter { id in !jobs.contains { $0.id == id } }
     for id in missing { complain("There is no job \(id). It may have been deleted, or done some time ago.") }
@@ -42,7 +42,7 @@ extension DurableQueueCommand {
     add("key", job.uniqueKey.map(Wording.plain))
     add("error", job.lastError.map(Wording.plain))
     for failure in job.failures {
-      let date = "\(Wording.timestamp(of: failure.date))  \(Wording.age(of: failure.date, at: now))"
+      let date = "\(Wording.timestamp(of: failure.failedAt))  \(Wording.age(of: failure.failedAt, at: now))"
       add("failed", "attempt \(failure.attempt), \(date)  \(Wording.plain(failure.error))")
     }
     add("checkpoint", job.checkpointSize.map { "\(Wording.size($0)), for its next attempt" })

@@ -34,7 +34,7 @@ extension DurableQueueCommand {
 
   /// Such as “resize #4, send-mail #2 #3”.
   private func kinds(of worker: JobWorker) -> String {
-    Dictionary(grouping: worker.jobs, by: \.kind).sorted { $0.key < $1.key }.map { kind, jobs in
+    Dictionary(grouping: worker.runningJobs, by: \.kind).sorted { $0.key < $1.key }.map { kind, jobs in
       ([Wording.plain(kind)] + jobs.map(\.id.description)).joined(separator: " ")
     }.joined(separator: ", ")
   }
@@ -46,7 +46,7 @@ extension DurableQueueCommand {
       "liveness": .string(worker.liveness.rawValue), "leaseEnd": .string(Wording.timestamp(of: worker.leaseEnd)),
       "leaseLeft": .integer(worker.leaseLeft.components.seconds),
       "jobs": .array(
-        worker.jobs.map { job in
+        worker.runningJobs.map { job in
           [
             "id": job.id.json, "kind": .string(job.kind),
             "startedAt": job.startedAt.map { .string(Wording.timestamp(of: $0)) } ?? .null,

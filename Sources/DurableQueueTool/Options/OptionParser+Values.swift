@@ -8,7 +8,7 @@ extension OptionParser {
     guard arguments.values("--kind").count < 2 else {
       throw wrong("--kind was given \(arguments.values("--kind").count) times.", "Run it once for each kind")
     }
-    return arguments.value("--kind")
+    return arguments.value("--kind").map { name(given.value("--kind") ?? $0, shown: $0) }
   }
 
   /// The value of `--state`; nil if it was not given.
@@ -92,8 +92,18 @@ extension OptionParser {
   func names(of thing: String) throws(UsageError) -> [String] {
     guard !words.isEmpty else { throw wrong("No \(thing) was given.", remedyForNone("Name one or more")) }
     var names: [String] = []
-    for word in words where !names.contains(word) { names.append(word) }
+    for (word, whole) in zip(words, given.words.dropFirst()) {
+      let name = name(whole, shown: word)
+      if !names.contains(name) { names.append(name) }
+    }
     return names
+  }
+
+  /// A name as it was given. The address of a server, which has a password and is in the wrong
+  /// place, stays as it may be shown.
+  private func name(_ given: String, shown: String) -> String {
+    let isServer = ["postgres://", "postgresql://"].contains { given.lowercased().hasPrefix($0) }
+    return isServer || HiddenPassword.isConnectionString(given) ? shown : given
   }
 
   /// The single word may have been meant for something other than the place.

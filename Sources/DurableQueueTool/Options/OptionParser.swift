@@ -6,6 +6,8 @@ struct OptionParser {
   let verb: Verb
   /// Without passwords, so that no message shows one.
   let arguments: Arguments
+  /// As they were given, for names that look like addresses with a password.
+  let given: Arguments
   /// The words after the place.
   let words: ArraySlice<String>
   /// Whether the environment names a place.
@@ -26,9 +28,12 @@ struct OptionParser {
     }
     if first == "--version" { return .version }
     let verb = try verb(first, then: arguments.dropFirst().first)
-    let parsed = try Arguments(
-      arguments.dropFirst(), options: verb.options, command: verb.rawValue,
-      help: "durable-queue \(verb.rawValue) --help lists the options.")
+    func parse(_ arguments: [String]) throws(UsageError) -> Arguments {
+      try Arguments(
+        arguments.dropFirst(), options: verb.options, command: verb.rawValue,
+        help: "durable-queue \(verb.rawValue) --help lists the options.")
+    }
+    let parsed = try parse(arguments)
     if parsed.has("--help") { return .help(verb) }
     let schema = try name("--schema", in: parsed)
     guard verb != .schema else { return .printSchema(try schemaScript(parsed, schema ?? QueuePlace.usualSchema)) }
@@ -37,7 +42,8 @@ struct OptionParser {
     let word = parsed.words.first.map { word in arguments.firstIndex(of: word).map { given[$0] } ?? word }
     let place = try place(word, schema: schema, usual: usual, verb: verb)
     let parser = OptionParser(
-      verb: verb, arguments: parsed, words: parsed.words.dropFirst(), hasUsualPlace: usual?.isEmpty == false)
+      verb: verb, arguments: parsed, given: try parse(given), words: parsed.words.dropFirst(),
+      hasUsualPlace: usual?.isEmpty == false)
     return .run(
       Request(
         place: place, verb: verb, action: try parser.action(), isJSON: parsed.has("--json"),
@@ -45,7 +51,7 @@ struct OptionParser {
   }
 
   private static func schemaScript(_ parsed: Arguments, _ schema: String) throws(UsageError) -> SchemaScript {
-    let parser = OptionParser(verb: .schema, arguments: parsed, words: parsed.words[...])
+    let parser = OptionParser(verb: .schema, arguments: parsed, given: parsed, words: parsed.words[...])
     if let word = parsed.words.first {
       throw parser.wrong("schema takes no place, and “\(word)” was given to it.", "Leave it out")
     }
@@ -177,7 +183,7 @@ struct OptionParser {
 
   private func priority() throws(UsageError) -> Change {
     if let kind = try kind() {
-      let example = "jobs.sqlite --kind \(kind) 20"
+      let example = "jobs.sqlite --kind \(HiddenPassword.hiding(in: kind)) 20"
       guard let text = words.last else { throw wrong("No priority was given.", "Give one", example: example) }
       guard words.count == 1 else {
         throw wrong("Both --kind and numbers of jobs were given.", "Give one of the two", example: example)

@@ -122,7 +122,7 @@ enum Verb: String, CaseIterable, Sendable {
       """
     case .schema:
       """
-      For queues with PostgresOptions.migrates = false, whose role may make no tables. Run the SQL with psql, in a schema
+      For queues with PostgresOptions(migrates: false), whose role may make no tables. Run the SQL with psql, in a schema
       without tables, as the role that will own them. With --role it grants ROLE its rights; without, it ends with these
       GRANTs as a comment. The tool connects to nothing here.
 

@@ -10,6 +10,7 @@ extension CurlResult {
   ///   - text: the detailed error of libcurl.
   func end(hasAnswer: Bool, isWhole: Bool, text: String) -> HTTPHopEnd {
     let detail = text.isEmpty ? nil : HarmlessText.line(CurlResult.withoutSecrets(text))
+    if text.contains("HTTP request too large") { return .failed(.invalidRequest, detail) }
     switch code {
     case 27, 56, 100:
       if isAboutLongField(text) {
@@ -27,7 +28,9 @@ extension CurlResult {
     case 1, 8: return .failed(.malformedAnswer, detail)
     case 3: return .failed(.invalidURL, detail)
     case 5: return .failed(.other, "the proxy was not found: \(detail ?? "libcurl says 5")")
-    case 56 where isAboutProxy(text): return .failed(.other, "the proxy refused: \(detail ?? "")")
+    // From 2026 on it is 7.
+    case 7 where isAboutProxy(text), 56 where isAboutProxy(text):
+      return .failed(.other, "the proxy refused: \(detail ?? "")")
     case 6: return .failed(.hostNotFound, detail)
     case 7, 97: return .failed(.connectionRefused, detail)
     case 18: return .failed(.truncatedBody, detail)

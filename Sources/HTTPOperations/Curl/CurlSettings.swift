@@ -22,6 +22,8 @@ final class CurlSettings: Sendable {
   private static let longestCookie = 4096
   /// A server has no more cookies than this, however many its answers set: as many as in browsers.
   private static let mostCookiesOfAServer = 180
+  /// libcurl sends no larger header; it does not say of which header it speaks.
+  private static let largestHeader = 1 << 20
   private static let agent =
     "\(ProcessInfo.processInfo.processName) curl/\(String(cString: composite_operations_curl_version()))"
 
@@ -39,6 +41,13 @@ final class CurlSettings: Sendable {
   /// repeat the request, unless it has a body, for which it asks again.
   static func needsFreshConnection(_ request: URLRequest, _ upload: CurlUpload?) -> Bool {
     !request.mayBeRepeated && upload.map { $0.length == 0 } ?? true
+  }
+
+  /// Whether libcurl can send the header of a request. Leaves room for the lines that it adds.
+  func canSendHeader(of request: URLRequest, _ cookies: String?, _ upload: CurlUpload?) -> Bool {
+    let lines = lines(for: request, cookies, hasUpload: upload != nil)
+    let size = lines.reduce(request.url?.absoluteString.utf8.count ?? 0) { $0 + $1.utf8.count + 2 }
+    return size < CurlSettings.largestHeader - 4096
   }
 
   /// Returns false if the server has to prove its key, and libcurl cannot check it.
@@ -107,7 +116,8 @@ final class CurlSettings: Sendable {
       if headers[name] == nil { headers[name] = value() }
     }
     add("Accept", "*/*")
-    add("Accept-Encoding", BodyUnpacker.acceptedCodings)
+    // A range counts in the packed bytes, of which a part cannot be unpacked.
+    add("Accept-Encoding", headers["Range"] == nil ? BodyUnpacker.acceptedCodings : "identity")
     add("Cookie", cookies)
     add("User-Agent", CurlSettings.agent)
     if hasUpload {

@@ -69,7 +69,7 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
     self.idleTimer = idleTimer
     self.settings = settings
     self.exchange = exchange
-    parser = HTTPHeadParser(limit: options.headerSize)
+    parser = HTTPHeadParser(limit: options.maxHeaderSize)
   }
 
   // MARK: - From the exchange
@@ -99,6 +99,9 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
     phase = .running
     idleTimer?.start { [weak self] in
       if let self, let idleTimer { exchange.idled(for: idleTimer.limit, self) }
+    }
+    guard settings.canSendHeader(of: request, cookieField, upload) else {
+      return end(.failed(.invalidRequest, "its header has more than the mebibyte that libcurl sends"))
     }
     guard let handle = CurlHandle() else { return end(.failed(.other, "there is no memory for it")) }
     self.handle = handle
@@ -274,7 +277,7 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
     } catch {
       ownEnd =
         switch error {
-        case .tooLarge: .failed(.headerTooLarge, "more than \(options.headerSize) bytes")
+        case .tooLarge: .failed(.headerTooLarge, "more than \(options.maxHeaderSize) bytes")
         case .malformed(let what): .failed(.malformedAnswer, HarmlessText.line(what))
         }
       return false
@@ -299,7 +302,7 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
         // The length of a packed body says nothing about the unpacked length.
         length: unpacker == nil ? head.length : nil), from: self)
     // A short packed body may become a long one, which takes time.
-    if disk == nil, unpacker != nil { disk = DiskQueue(room: max(1 << 20, options.bodyInMemory)) }
+    if disk == nil, unpacker != nil { disk = DiskQueue(room: max(1 << 20, options.maxBodySize)) }
     body = CurlBody(unpacker) { [exchange, unowned self] in exchange.received($0, from: self) }
     if !pauses.isSending { goOnSoon() }
   }
@@ -319,7 +322,7 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
     guard hasRoom else {
       guard exchange.isDownload else {
         // A pause would stop all other requests on the connection.
-        ownEnd = .failed(.bodyTooLarge, "more than \(options.bodyInMemory) bytes of it came before they were unpacked")
+        ownEnd = .failed(.bodyTooLarge, "more than \(options.maxBodySize) bytes of it came before they were unpacked")
         return CurlTransfer.abortReceiving
       }
       pauses.isReceiving = false

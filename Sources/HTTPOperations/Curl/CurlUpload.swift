@@ -95,6 +95,7 @@ final class CurlUpload: @unchecked Sendable {  // touched on the connections' qu
   func readAhead() {
     guard let reader, !isReading, next == nil, !isAtEnd, failure == nil else { return }
     isReading = true
+    reader.noteStream()
     reader.disk.add { [queue, place, round, weak self] in
       let result = Result { try reader.read(at: place) }
       queue.async { [weak self] in self?.take(result, round) }
@@ -153,6 +154,7 @@ final class CurlBodyReader: @unchecked Sendable {  // but for constants touched 
 
   let disk = DiskQueue()
   let file: URL?
+  private let stream: InputStream?
   private let length: Int?
   private var source: Source
 
@@ -160,7 +162,18 @@ final class CurlBodyReader: @unchecked Sendable {  // but for constants touched 
   init(_ source: Source, length: Int?) {
     self.source = source
     self.length = length
-    if case .file(let file, _) = source { self.file = file } else { file = nil }
+    (file, stream) =
+      switch source {
+      case .file(let file, _): (file, nil)
+      case .stream(let stream): (nil, stream)
+      }
+  }
+
+  /// Notes that the stream is about to be read, until it is closed. Otherwise a further request
+  /// with it could send the rest as its whole body. Called before the first read is on its queue.
+  func noteStream() {
+    guard let stream else { return }
+    HTTPRequestCheck.streamsUnderWay.withLock { _ = $0.insert(ObjectIdentifier(stream)) }
   }
 
   /// The next bytes; none at the end.
@@ -196,7 +209,9 @@ final class CurlBodyReader: @unchecked Sendable {  // but for constants touched 
   func close() {
     switch source {
     case .file(_, let handle): try? handle?.close()
-    case .stream(let stream): stream.close()
+    case .stream(let stream):
+      stream.close()
+      HTTPRequestCheck.streamsUnderWay.withLock { _ = $0.remove(ObjectIdentifier(stream)) }
     }
   }
 }

@@ -117,7 +117,7 @@ extension HTTPError: LocalizedError, CustomStringConvertible {
     case .headerTooLarge:
       "The header fields of the answer of \(place) are too long\(reason). The server has to send less."
     case .bodyTooLarge:
-      "The answer of \(place) is too long to be kept in memory\(reason). Download it to a file, or raise bodyInMemory of its options."
+      "The answer of \(place) is too long to be kept in memory\(reason). Download it to a file, or raise maxBodySize of its options."
     case .truncatedBody:
       "The answer of \(place) ended before it was complete\(reason). Try again."
     case .tooManyRedirects:
@@ -136,9 +136,15 @@ extension HTTPError: LocalizedError, CustomStringConvertible {
 }
 
 extension URL {
+  /// The host as it stands in an address: one of IPv6 has brackets there, and its zone is encoded.
+  var hostInAddress: String? {
+    guard let host, host.contains(":"), !host.hasPrefix("[") else { return self.host }
+    return "[\(host.contains("%25") ? host : host.replacing("%", with: "%25"))]"
+  }
+
   /// The address without user, password, query and fragment, which may be secret.
   var textWithoutSecrets: String {
-    guard let host else { return scheme.map { "\($0):…" } ?? "“\(path)”" }
+    guard let host = hostInAddress else { return scheme.map { "\($0):…" } ?? "“\(path)”" }
     return "\(scheme ?? "")://\(host)\(port.map { ":\($0)" } ?? "")\(path)"
   }
 }

@@ -66,14 +66,24 @@ enum SessionTwins {
     let key = ObjectIdentifier(original)
     if let twin = twins.withLock({ $0[key] }), twin.original === original { return twin }
     let new = Twin(of: original)
-    let (twin, orphans) = twins.withLock { twins -> (Twin, [Twin]) in
+    let (twin, orphans, alive) = twins.withLock { twins -> (Twin, [Twin], [URLSession]) in
       // Another thread may have been first.
-      if let twin = twins[key], twin.original === original { return (twin, [new]) }
-      let orphans = twins.filter { $0.value.original == nil }
-      for orphan in orphans.keys { twins[orphan] = nil }
+      if let twin = twins[key], twin.original === original { return (twin, [new], []) }
+      var orphans: [Twin] = [], alive: [URLSession] = []
+      for (id, twin) in twins {
+        if let session = twin.original {
+          alive.append(session)
+        } else {
+          orphans.append(twin)
+          twins[id] = nil
+        }
+      }
       twins[key] = new
-      return (new, Array(orphans.values))
+      return (new, orphans, alive)
     }
+    // Not under the lock: the last reference to a session may be here, and code of the user runs
+    // when it is released.
+    withExtendedLifetime(alive) {}
     for orphan in orphans { orphan.finish() }
     return twin
   }

@@ -4,65 +4,60 @@ import Foundation
 /// Limits and rules of a request, whatever the server does: the time, the size of an answer, the
 /// secret fields, and the servers to trust.
 ///
-/// What exceeds a limit is an ``HTTPError`` that names the limit. Setting a negative limit traps.
+/// What exceeds a limit is an ``HTTPError`` that names the limit.
 public struct HTTPOptions: Sendable, Hashable {
-  /// The time of the request with all redirects, from its start to the last byte: 5 minutes by
-  /// default.
-  ///
-  /// After that it fails with ``HTTPError/Code/timedOut``. The request's `timeoutInterval`, which
-  /// limits the time without bytes, and the session's `timeoutIntervalForResource` apply as well.
-  public var totalTime: Duration {
+  package var totalTime: Duration {
     didSet { HTTPOptions.check(totalTime) }
   }
-  /// The maximum number of bytes of a body in memory, unpacked: 64 MiB by default.
-  ///
-  /// Beyond that the request fails with ``HTTPError/Code/bodyTooLarge``. A download to a file has
-  /// no limit.
-  public var bodyInMemory: Int {
-    didSet { HTTPOptions.check(bodyInMemory, "body") }
+  package var maxBodySize: Int {
+    didSet { HTTPOptions.check(maxBodySize, "body") }
   }
-  /// The maximum number of bytes of the header of an answer: 256 KiB by default.
-  ///
-  /// Interim answers before it, and the fields after the body, count as well. Beyond that the
-  /// request fails with ``HTTPError/Code/headerTooLarge``. Where `URLSession` makes the request,
-  /// its own limit applies.
-  ///
-  /// libcurl has limits that cannot be raised, and beyond which the request fails in the same way:
-  /// 300 KiB for all lines, 100 KiB for one of them, and about 4 KiB for a field after the body.
-  public var headerSize: Int {
-    didSet { HTTPOptions.check(headerSize, "header") }
+  package var maxHeaderSize: Int {
+    didSet { HTTPOptions.check(maxHeaderSize, "header") }
   }
-  /// Names of header fields, in any case, that do not follow a redirect to another scheme, host or
-  /// port. `Authorization`, `Cookie`, `Proxy-Authorization`, and the fields that the session's
-  /// configuration adds, never do. A field that the request has itself follows, also if the
-  /// configuration has one of that name, unless it is named here.
-  public var secretFields: Set<String>
-  /// The keys that servers have to prove, by host. Other hosts are trusted as the system trusts
-  /// them.
-  ///
-  /// Each key is the SHA-256 of the certificate's SubjectPublicKeyInfo, in Base64, as in
-  /// `pin-sha256` and curl's `--pinnedpubkey`. It is compared with the server's own certificate,
-  /// and not with those that signed it. The system has to trust the certificate as well: keys only
-  /// restrict trust. A connection whose key was not checked is not used.
-  ///
-  /// The request fails with ``HTTPError/Code/insecureConnection`` if the key is another one,
-  /// without TLS, and where keys cannot be checked (on Linux in a session with protocols of its
-  /// own, and where libcurl is not found). It fails with ``HTTPError/Code/invalidRequest`` if a key
-  /// is not such a hash, or a host is not a host. If a host is named in several ways, with capitals
-  /// for example, all its keys count.
-  public var pinnedKeys: [String: Set<String>]
+  package var secretFields: Set<String>
+  package var pinnedKeys: [String: Set<String>]
 
   /// Makes options. Traps if a limit is negative.
+  ///
+  /// - Parameters:
+  ///   - totalTime: the time of the request with all redirects, from its start to the last byte: 5
+  ///     minutes by default. After that it fails with ``HTTPError/Code/timedOut``. The request's
+  ///     `timeoutInterval`, which limits the time without bytes, and the session's
+  ///     `timeoutIntervalForResource` apply as well.
+  ///   - maxBodySize: the maximum number of bytes of a body in memory, unpacked: 64 MiB by default.
+  ///     Beyond that the request fails with ``HTTPError/Code/bodyTooLarge``. A download to a file
+  ///     has no limit.
+  ///   - maxHeaderSize: the maximum number of bytes of the header of an answer: 256 KiB by default.
+  ///     Interim answers before it, and the fields after the body, count as well. Beyond that the
+  ///     request fails with ``HTTPError/Code/headerTooLarge``. Where `URLSession` makes the
+  ///     request, its own limit applies. libcurl has limits that cannot be raised, and beyond which
+  ///     the request fails in the same way: 300 KiB for all lines, 100 KiB for one of them, and
+  ///     about 4 KiB for a field after the body.
+  ///   - secretFields: names of header fields, in any case, that do not follow a redirect to
+  ///     another scheme, host or port. `Authorization`, `Cookie`, `Proxy-Authorization`, and the
+  ///     fields that the session's configuration adds, never do. A field that the request has
+  ///     itself follows, also if the configuration has one of that name, unless it is named here.
+  ///   - pinnedKeys: the keys that servers have to prove, by host. Other hosts are trusted as the
+  ///     system trusts them. Each key is the SHA-256 of the certificate's SubjectPublicKeyInfo, in
+  ///     Base64, as in `pin-sha256` and curl's `--pinnedpubkey`. It is compared with the server's
+  ///     own certificate, and not with those that signed it. The system has to trust the
+  ///     certificate as well: keys only restrict trust. A connection whose key was not checked is
+  ///     not used. The request fails with ``HTTPError/Code/insecureConnection`` if the key is
+  ///     another one, without TLS, and where keys cannot be checked (on Linux in a session with
+  ///     protocols of its own, and where libcurl is not found). It fails with
+  ///     ``HTTPError/Code/invalidRequest`` if a key is not such a hash, or a host is not a host. If
+  ///     a host is named in several ways, with capitals for example, all its keys count.
   public init(
-    totalTime: Duration = .seconds(300), bodyInMemory: Int = 64 << 20, headerSize: Int = 256 << 10,
+    totalTime: Duration = .seconds(300), maxBodySize: Int = 64 << 20, maxHeaderSize: Int = 256 << 10,
     secretFields: Set<String> = [], pinnedKeys: [String: Set<String>] = [:]
   ) {
     HTTPOptions.check(totalTime)
-    HTTPOptions.check(bodyInMemory, "body")
-    HTTPOptions.check(headerSize, "header")
+    HTTPOptions.check(maxBodySize, "body")
+    HTTPOptions.check(maxHeaderSize, "header")
     self.totalTime = totalTime
-    self.bodyInMemory = bodyInMemory
-    self.headerSize = headerSize
+    self.maxBodySize = maxBodySize
+    self.maxHeaderSize = maxHeaderSize
     self.secretFields = secretFields
     self.pinnedKeys = pinnedKeys
   }
@@ -112,10 +107,15 @@ extension HTTPOptions {
   /// A host in its form for comparison: in lower case, without a dot at its end, and encoded if it
   /// has other alphabets. Nil if it is invalid.
   private static func normal(_ host: String) -> String? {
-    // An address of IPv6 has brackets in a URL, and none by itself.
-    let isAddress = host.count { $0 == ":" } > 1 && host.allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." }
-    guard let url = URL(string: "https://\(isAddress ? "[\(host)]" : host)/"), url.path == "/", url.user == nil,
-      url.port == nil, url.query == nil, url.fragment == nil, var host = url.host?.lowercased()
+    // An address of IPv6 has brackets in a URL, and none by itself. The zone after it is encoded
+    // there.
+    let parts = host.split(separator: "%", maxSplits: 1)
+    let address = parts.first ?? ""
+    let isAddress = address.count { $0 == ":" } > 1 && address.allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." }
+    let zone = parts.count == 2 ? "%25" + (parts[1].hasPrefix("25") ? parts[1].dropFirst(2) : parts[1]) : ""
+    let place = isAddress ? "[\(address)\(zone)]" : host
+    guard let url = URL(string: "https://\(place)/"), url.path == "/", url.user == nil, url.port == nil,
+      url.query == nil, url.fragment == nil, var host = url.host?.lowercased()
     else { return nil }
     if host.hasSuffix(".") { host.removeLast() }
     if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }

@@ -152,8 +152,8 @@ struct HTTPExchangeState: Sendable {
     receivedCount += Int64(data.count)
     switch destination {
     case .memory(let limit):
-      guard limit < .max || receivedCount <= options.bodyInMemory else {
-        fail(HTTPError(.bodyTooLarge, url: request.url, detail: "more than \(options.bodyInMemory) bytes"))
+      guard limit < .max || receivedCount <= options.maxBodySize else {
+        fail(HTTPError(.bodyTooLarge, url: request.url, detail: "more than \(options.maxBodySize) bytes"))
         return .enough
       }
       body.append(data.prefix(max(0, limit - body.count)))
@@ -209,7 +209,7 @@ struct HTTPExchangeState: Sendable {
       return .nowhere
     }
     guard case .download(let file) = transfer else { return .memory(limit: .max) }
-    return isAccepted(answer.status) ? .file(file) : .memory(limit: min(Self.longestErrorBody, options.bodyInMemory))
+    return isAccepted(answer.status) ? .file(file) : .memory(limit: min(Self.longestErrorBody, options.maxBodySize))
   }
 
   private func completion(of answer: Answer) -> Completion {

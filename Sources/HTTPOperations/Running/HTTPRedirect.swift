@@ -66,7 +66,7 @@ extension URL {
 
   /// Scheme, host and port; nil if no request can be made to this address.
   package var server: String? {
-    guard isWebAddress, let scheme = scheme?.lowercased(), let host = host?.lowercased() else { return nil }
+    guard isWebAddress, let scheme = scheme?.lowercased(), let host = hostInAddress?.lowercased() else { return nil }
     return "\(scheme)://\(host):\(port ?? (scheme == "https" ? 443 : 80))"
   }
 

@@ -1,3 +1,4 @@
+import CompositeOperations
 import Foundation
 
 #if canImport(FoundationNetworking)
@@ -7,6 +8,10 @@ import FoundationNetworking
 /// Finds what is wrong with a request before it is made. Otherwise some of it would be sent, or end
 /// the process.
 enum HTTPRequestCheck {
+  /// The body streams that are being read, and are not closed yet: their status does not tell them
+  /// from those that the user has opened.
+  static let streamsUnderWay = LockBox<Set<ObjectIdentifier>>([])
+
   /// - Parameter sessionIdentifier: the identifier of a background session; others have none.
   static func mistake(in state: HTTPExchangeState, sessionIdentifier: String?) -> (any Error)? {
     if let mistake = state.mistake { return mistake }
@@ -26,6 +31,10 @@ enum HTTPRequestCheck {
     let hasBody = state.upload != nil || request.httpBody != nil || request.httpBodyStream != nil
     if hasBody, method == "GET" || method == "HEAD" {
       return invalid(request, "it has a body, but its method is \(method)")
+    }
+    if state.upload == nil, let stream = request.httpBodyStream, wasRead(stream) {
+      return invalid(
+        request, "its body is a stream that was read before, and cannot be sent twice; use HTTPTransfer.upload")
     }
     if let coding = fields["Transfer-Encoding"], coding.lowercased() != "chunked" || !hasBody {
       return invalid(request, "its Transfer-Encoding is “\(coding)”, but only a body can have one, and only “chunked”")
@@ -48,6 +57,14 @@ enum HTTPRequestCheck {
 
   private static func invalid(_ request: URLRequest, _ detail: String) -> HTTPError {
     HTTPError(.invalidRequest, url: request.url, detail: detail)
+  }
+
+  /// Whether an earlier request has taken the stream. One that the user has opened is none.
+  private static func wasRead(_ stream: InputStream) -> Bool {
+    // Reading one that has failed fails again, and says why.
+    if stream.streamStatus == .error { return false }
+    return streamsUnderWay.withLock { $0.contains(ObjectIdentifier(stream)) }
+      || [.atEnd, .closed].contains(stream.streamStatus)
   }
 
   /// A wrong length would make the server wait, or read the rest as another request.

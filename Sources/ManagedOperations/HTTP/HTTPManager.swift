@@ -30,13 +30,13 @@ public import FoundationNetworking
 /// Any thread may use all members. When the manager is released, requests under way end normally,
 /// and others fail with ``ManagedTaskError``, whose code is `managerReleased`.
 public final class HTTPManager: Sendable {
-  /// The manager of the requests. An ``HTTPTask`` that is added to it uses the ``session`` and
-  /// ``options`` of the HTTP manager, unless it has its own. It takes tasks of other types, too.
+  /// The manager of the requests. An ``HTTPTask`` that is added to it uses the ``session`` and the
+  /// options of the HTTP manager, unless it has its own. It takes tasks of other types, too.
   public let operations: OperationManager
   /// The session that requests are made in.
   public let session: URLSession
   /// The limits, secrets and trusted servers of tasks without options of their own.
-  public let options: HTTPOptions
+  package let options: HTTPOptions
 
   /// Makes a manager whose requests are made in an existing session.
   ///

@@ -59,7 +59,7 @@ extension Interceptor where Self == AnyInterceptor {
       }
       return .execute
     }
-    return AnyInterceptor(interceptor, name: ".headers")
+    return AnyInterceptor(base: interceptor, name: ".headers")
   }
 }
 
@@ -96,7 +96,7 @@ extension Reactor where Self == AnyReactor {
   ) -> Self {
     let configuration = ReactorConfiguration(
       suspendsQueue: true, reinterceptsOnRequeue: true, timeout: timeout, maxRequeues: maxRequeues)
-    return reacting(
+    let reactor: AnyReactor = reacting(
       to: HTTPTask.self, configuration: configuration, key: key,
       when: { outcome, task in
         let status = (outcome.error as? HTTPStatusError)?.status ?? outcome.value?.status
@@ -105,8 +105,8 @@ extension Reactor where Self == AnyReactor {
       { context in
         try await refresh(context)
         return .requeue()
-      }
-    ).named(".refreshingToken")
+      })
+    return AnyReactor(base: reactor.base, name: ".refreshingToken")
   }
 }
 

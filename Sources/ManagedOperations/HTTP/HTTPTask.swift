@@ -26,7 +26,9 @@ public struct HTTPTask: ManagedTask {
   /// The answer.
   public typealias Value = HTTPResponse
 
-  /// The request. It is sent as the interceptors leave it, with ``headers``.
+  /// The request. It is sent as the interceptors leave it, with ``headers``. A body stream serves
+  /// one attempt; a task that may be made again has its body in ``transfer``, as
+  /// `HTTPTransfer.upload`.
   public var request: URLRequest
   /// What travels with it.
   public var transfer: HTTPTransfer

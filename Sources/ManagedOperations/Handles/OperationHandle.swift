@@ -74,20 +74,17 @@ extension OperationHandle: ProgressForwarding {
 }
 
 extension OperationHandle: FinishingLater {
-  package func finishWasDeferred() { owner.finishWasDeferred(of: self, id: id) }
+  /// It waits in a queue, which starts it later, if ever: that is not waited for.
+  package func finishWasDeferred() { owner.operationDidSettle(self, tag: id) }
 }
 
 /// A manager as its handles and groups know it.
-protocol HandleOwner: AnyObject, Sendable {
+protocol HandleOwner: SettlementObserver {
   /// A handle was started.
   func start(_ handle: SettlingOperation, id: Int)
 
   /// A handle was cancelled. Returns whether it can settle at once.
   func cancel(_ id: Int) -> Bool
-
-  /// A handle has settled that waits in a queue, which starts it later, if ever: that is not waited
-  /// for.
-  func finishWasDeferred(of handle: SettlingOperation, id: Int)
 
   /// A handle was released before its start.
   func forget(_ id: Int)

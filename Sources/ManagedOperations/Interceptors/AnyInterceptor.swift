@@ -17,11 +17,6 @@ public struct AnyInterceptor: Interceptor {
   /// How it was written, for events and errors.
   let name: String
 
-  init(_ base: any Interceptor, name: String) {
-    self.base = base
-    self.name = name
-  }
-
   /// Decides as it was made to.
   public func intercept<T: ManagedTask>(_ task: inout T, batchCount: Int) async throws -> InterceptCommand {
     try await base.intercept(&task, batchCount: batchCount)
@@ -54,7 +49,7 @@ extension Interceptor where Self == AnyInterceptor {
     timeout: Duration? = .seconds(60),
     _ body: @escaping @Sendable (_ task: any ManagedTask, _ batchCount: Int) async throws -> InterceptCommand
   ) -> Self {
-    AnyInterceptor(ClosureInterceptor(timeout: timeout, body: body), name: ".intercepting")
+    AnyInterceptor(base: ClosureInterceptor(timeout: timeout, body: body), name: ".intercepting")
   }
 
   /// Asks a closure about tasks of one type, which it may change. Others pass, and release nothing.
@@ -74,7 +69,7 @@ extension Interceptor where Self == AnyInterceptor {
     _ type: Task.Type, timeout: Duration? = .seconds(60),
     _ body: @escaping @Sendable (_ task: inout Task, _ batchCount: Int) async throws -> InterceptCommand
   ) -> Self {
-    AnyInterceptor(TypedInterceptor(timeout: timeout, body: body), name: ".intercepting(\(type).self)")
+    AnyInterceptor(base: TypedInterceptor(timeout: timeout, body: body), name: ".intercepting(\(type).self)")
   }
 }
 

@@ -61,12 +61,17 @@ public final class BatchInterceptor: Interceptor {
 
   /// Keeps the batch.
   public func didAttach(to batch: TaskBatch) {
-    // Without the batches of managers that are gone.
-    let previous = batches.withLock { batches in
-      defer { batches = batches.filter(\.key.isAttached).merging([batch: Batch()]) { $1 } }
-      return batches
+    let held = batches.withLock { batches in
+      batches[batch] = Batch()
+      return Array(batches.keys)
     }
-    withExtendedLifetime(previous) {}
+    // Those of managers that are gone go, too. Outside of the lock: a manager that is looked at may
+    // be released in this moment, and then goes here, with what its tasks and interceptors hold.
+    let gone = held.filter { !$0.isAttached }
+    guard !gone.isEmpty else { return }
+    batches.withLock { batches in
+      for batch in gone { batches[batch] = nil }
+    }
   }
 
   /// Holds the task, unless it fills the batch. Tasks that the batch is not for pass.

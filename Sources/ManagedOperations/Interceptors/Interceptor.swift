@@ -92,8 +92,8 @@ extension Interceptor {
 /// unless their batch has been empty meanwhile. When it is to discard, they release nothing.
 ///
 /// The manager asks again about a task that was let pass, before it starts, if a reaction has
-/// outdated the answer; see ``ReactorConfiguration/reinterceptsOnRequeue``. Then only `discard`
-/// counts: the task is not held again, and releases nothing.
+/// outdated the answer; see `reinterceptsOnRequeue` of ``ReactorConfiguration``. Then only
+/// `discard` counts: the task is not held again, and releases nothing.
 ///
 /// More commands may come: a `switch` over them needs a `default`.
 public struct InterceptCommand: Sendable, Hashable, CaseIterable, CustomStringConvertible {

@@ -30,7 +30,7 @@ extension Interceptor where Self == AnyInterceptor {
     tokens: Int, per duration: Duration, clock: some Clock<Duration> = ContinuousClock(),
     key: @escaping @Sendable (_ task: any ManagedTask) -> String? = { _ in "" }
   ) -> Self {
-    AnyInterceptor(RateLimit(tokens: tokens, per: duration, clock: clock, key: key), name: ".rateLimit")
+    AnyInterceptor(base: RateLimit(tokens: tokens, per: duration, clock: clock, key: key), name: ".rateLimit")
   }
 }
 
@@ -39,6 +39,7 @@ private final class RateLimit: Interceptor {
     /// When it is full again. Each token taken puts that off.
     var fullAt: Timekeeper.Time
     var waiting: ArraySlice<HeldTask> = []
+    /// Whether a timer is set, or tasks are being released because it was due.
     var hasTimer = false
   }
 
@@ -80,7 +81,7 @@ private final class RateLimit: Interceptor {
   /// Takes a token for the task and lets it pass, or holds it if there is no token.
   func intercept<T: ManagedTask>(_ task: inout T, batchCount: Int) async throws -> InterceptCommand {
     guard let key = key(task) else { return .pass }
-    return change(key) { $0.waiting.isEmpty && takeToken(from: &$0, now: $1) } ? .pass : .hold
+    return change(key) { $0.waiting.isEmpty && !$0.hasTimer && takeToken(from: &$0, now: $1) } ? .pass : .hold
   }
 
   /// Lets the task wait for a token of its key, as the interceptors have left it.
@@ -122,11 +123,12 @@ private final class RateLimit: Interceptor {
   }
 
   private func tokenIsDue(_ key: String) {
-    change(key) { bucket, _ in bucket.hasTimer = false }
     while let task = takeTokenForFirst(key) {
       // The task was cancelled or released meanwhile: the token is for the next one.
       if !task.release() { change(key) { bucket, _ in bucket.fullAt = bucket.fullAt + (.zero - interval) } }
     }
+    // Not before: a task that came meanwhile would overtake one that has its token.
+    change(key) { bucket, _ in bucket.hasTimer = false }
     setTimer(key)
   }
 

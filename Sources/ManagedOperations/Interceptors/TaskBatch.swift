@@ -17,7 +17,7 @@ public struct TaskBatch: Sendable, Hashable {
   }
 
   /// Whether the manager still exists.
-  public var isAttached: Bool { owner != nil }
+  package var isAttached: Bool { owner != nil }
 
   /// How many tasks are held. A cancelled task does not count.
   public var count: Int { owner?.heldCount(of: interceptor) ?? 0 }
@@ -51,7 +51,7 @@ public struct HeldTask: Sendable {
   public let batch: TaskBatch
   /// Which filling of the batch it belongs to: a number that grows each time a task is held while
   /// the batch is empty. The first task with a number is the first of its filling.
-  public let filling: Int
+  package let filling: Int
   let number: Int
 
   /// Whether the task is held here: it was neither released nor cancelled.

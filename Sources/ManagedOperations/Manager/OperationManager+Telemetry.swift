@@ -83,14 +83,10 @@ private struct ManagerReporter: Sendable {
     case .failure(let error as ManagedTaskError) where error.taskID != id: (.failed, .error)
     // What the program wants is no error.
     case .failure(let error as ManagedTaskError) where error.code == .discarded: (.dropped, .warning)
-    case .failure(let error as ManagedTaskError) where error.code.isOfManager: (.dropped, .error)
+    case .failure(let error as ManagedTaskError) where error.code == .managerReleased || error.code == .stopped:
+      (.dropped, .error)
     case .failure: (.failed, .error)
     case .cancelled, nil: (.cancelled, .info)
     }
   }
-}
-
-extension ManagedTaskError.Code {
-  /// Whether the task no longer has a manager.
-  fileprivate var isOfManager: Bool { self == .managerReleased || self == .stopped }
 }

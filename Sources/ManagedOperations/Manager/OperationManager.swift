@@ -26,11 +26,11 @@ public final class OperationManager: Sendable {
   /// The name, for descriptions and messages.
   public var name: String { core.name }
   /// The queue that attempts execute in. Nil: on worker threads of Dispatch.
-  public let operationQueue: OperationQueue?
+  package let operationQueue: OperationQueue?
   /// Are asked before a task executes, in this order.
-  public let interceptors: [any Interceptor]
+  package let interceptors: [any Interceptor]
   /// Are asked when an attempt has ended.
-  public let reactors: [any Reactor]
+  package let reactors: [any Reactor]
 
   let core: ManagerCore
   /// Not in the core, which handles keep.
@@ -81,7 +81,7 @@ public final class OperationManager: Sendable {
   /// - Parameters:
   ///   - task: the task.
   ///   - startImmediately: whether the manager starts it. If not, start the handle, or add it to a
-  ///     composite or to a queue other than the ``operationQueue``, which starts it. A handle that
+  ///     composite or to a queue other than that of the manager, which starts it. A handle that
   ///     is released before its start is forgotten, which the event ``ManagedEvent/Kind/dropped``
   ///     tells.
   ///   - delay: how long it waits after its start, before it is intercepted. Not positive: not at
@@ -123,7 +123,7 @@ public final class OperationManager: Sendable {
   ///   - inOrder: whether each is started when the one before has settled, with whatever outcome.
   ///     Otherwise the group starts all at once.
   ///   - startImmediately: whether the manager starts the group. If not, start it, or add it to a
-  ///     composite or to a queue other than the ``operationQueue``.
+  ///     composite or to a queue other than that of the manager.
   ///   - delay: how long each waits after its start.
   ///   - timeout: how long an attempt of each may execute; nil for the task's own timeout.
   /// - Returns: an operation for all of them together, with their handles. A started group does not

@@ -15,14 +15,6 @@ public struct AnyReactor: Reactor {
   /// How it was written, for events and errors.
   let name: String
 
-  init(_ base: any Reactor, name: String) {
-    self.base = base
-    self.name = name
-  }
-
-  /// The same reactor under another name.
-  func named(_ name: String) -> AnyReactor { AnyReactor(base, name: name) }
-
   /// How its reactions are carried out.
   public var configuration: ReactorConfiguration { base.configuration }
 
@@ -64,7 +56,7 @@ extension Reactor where Self == AnyReactor {
     _ body: @escaping @Sendable (_ context: ReactionContext) async throws -> Reaction
   ) -> Self {
     AnyReactor(
-      ClosureReactor(configuration: configuration, makeKey: key, decide: decide, body: body), name: ".reacting")
+      base: ClosureReactor(configuration: configuration, makeKey: key, decide: decide, body: body), name: ".reacting")
   }
 
   /// Reacts to tasks of one type with a closure, and to no others.
@@ -89,7 +81,7 @@ extension Reactor where Self == AnyReactor {
         guard let task = task as? Task else { return false }
         return decide(outcome.map { $0 as! Task.Value }, task)
       }, body: body)
-    return AnyReactor(reactor, name: ".reacting(to: \(type).self)")
+    return AnyReactor(base: reactor, name: ".reacting(to: \(type).self)")
   }
 }
 

@@ -42,8 +42,8 @@ public protocol Reactor: Sendable {
   /// Whether it wants to react to the end of an attempt.
   ///
   /// Called once for each attempt, on the thread that ended it, under no lock; it should not block.
-  /// Not called for a task that the reactor has requeued ``ReactorConfiguration/maxRequeues``
-  /// times. The outcome `.cancelled` means that the operation ended so by itself, or that its queue
+  /// Not called for a task that the reactor has requeued `maxRequeues` times, as its configuration
+  /// says. The outcome `.cancelled` means that the operation ended so by itself, or that its queue
   /// cancelled it.
   ///
   /// - Parameters:
@@ -97,28 +97,25 @@ public enum Reaction: Sendable {
 
 /// How reactions of one ``Reactor`` are carried out.
 public struct ReactorConfiguration: Sendable, Equatable {
-  /// Whether a reaction holds back all further attempts, of any task of the manager, while it is
-  /// under way and while the reactor is asked about a failure. Attempts that have started go on. A
-  /// delay of ``Reaction/requeue(after:)`` is not part of the reaction.
-  public var suspendsQueue: Bool
-  /// Whether requeued tasks go through the interceptors again. So do tasks that passed them before
-  /// the reaction ended and have not started: what interceptors gave them, a token for example, is
-  /// outdated.
-  public var reinterceptsOnRequeue: Bool
-  /// How long a reaction may take; nil for no limit. After that the tasks that wait for it fail
-  /// with ``ManagedTaskError``, whose code is `reactionTimedOut`.
-  public var timeout: Duration?
-  /// How often this reactor may requeue one task. After that it is not asked, and the outcome
-  /// stands.
-  public var maxRequeues: Int
+  package var suspendsQueue: Bool
+  package var reinterceptsOnRequeue: Bool
+  package var timeout: Duration?
+  package var maxRequeues: Int
 
   /// Makes a configuration.
   ///
   /// - Parameters:
-  ///   - suspendsQueue: whether a reaction holds back all further attempts.
-  ///   - reinterceptsOnRequeue: whether requeued tasks go through the interceptors again.
-  ///   - timeout: how long a reaction may take; nil for no limit.
-  ///   - maxRequeues: how often the reactor may requeue one task.
+  ///   - suspendsQueue: whether a reaction holds back all further attempts, of any task of the
+  ///     manager, while it is under way and while the reactor is asked about a failure. Attempts
+  ///     that have started go on. A delay of ``Reaction/requeue(after:)`` is not part of the
+  ///     reaction.
+  ///   - reinterceptsOnRequeue: whether requeued tasks go through the interceptors again. So do
+  ///     tasks that passed them before the reaction ended and have not started: what interceptors
+  ///     gave them, a token for example, is outdated.
+  ///   - timeout: how long a reaction may take; nil for no limit. After that the tasks that wait
+  ///     for it fail with ``ManagedTaskError``, whose code is `reactionTimedOut`.
+  ///   - maxRequeues: how often this reactor may requeue one task. After that it is not asked, and
+  ///     the outcome stands.
   public init(
     suspendsQueue: Bool = false, reinterceptsOnRequeue: Bool = false, timeout: Duration? = .seconds(60),
     maxRequeues: Int = 3
@@ -142,7 +139,4 @@ public struct ReactionContext: Sendable {
   public let outcome: Outcome<any Sendable>
   /// The key that the waiting tasks share; nil if the reaction is for this task alone.
   public let key: String?
-
-  /// What the attempt has failed with, if it has.
-  public var error: (any Error)? { outcome.error }
 }

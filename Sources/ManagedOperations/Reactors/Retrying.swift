@@ -22,20 +22,15 @@ extension Reactor where Self == AnyReactor {
     _ policy: RetryPolicy = RetryPolicy(),
     where isFor: @escaping @Sendable (_ task: any ManagedTask) -> Bool = { _ in true }
   ) -> Self {
-    AnyReactor(Retrying(policy: policy, isFor: isFor), name: ".retrying")
+    AnyReactor(
+      base: Retrying(policy: policy, random: RandomFractions(policy.randomSource), isFor: isFor), name: ".retrying")
   }
 }
 
 private struct Retrying: Reactor {
-  private let policy: RetryPolicy
-  private let random: RandomFractions
-  private let isFor: @Sendable (any ManagedTask) -> Bool
-
-  init(policy: RetryPolicy, isFor: @escaping @Sendable (any ManagedTask) -> Bool) {
-    self.policy = policy
-    self.isFor = isFor
-    random = RandomFractions(policy.randomSource)
-  }
+  let policy: RetryPolicy
+  let random: RandomFractions
+  let isFor: @Sendable (any ManagedTask) -> Bool
 
   var configuration: ReactorConfiguration {
     ReactorConfiguration(timeout: nil, maxRequeues: policy.maxAttempts == .max ? .max : policy.maxAttempts - 1)
@@ -51,7 +46,7 @@ private struct Retrying: Reactor {
   func key<T: ManagedTask>(for task: T) -> String? { nil }
 
   func react(to context: ReactionContext) async throws -> Reaction {
-    guard let error = context.error, context.attempt < policy.maxAttempts else { return .deliver }
+    guard let error = context.outcome.error, context.attempt < policy.maxAttempts else { return .deliver }
     var delay: Duration
     switch policy.decide(error, context.attempt) {
     case .stop: return .deliver

@@ -25,12 +25,9 @@ protocol AnyManagedJob: AnyObject, Sendable {
   /// The handle was started, and is kept alive from now on. Called inside of the lock.
   func keep(_ handle: SettlingOperation)
 
-  /// Makes the operation of an attempt, and cancels it if it has to be already.
-  func makeOperation(in core: ManagerCore) throws -> Operation
-
-  /// The attempt has failed without an operation. Called inside of the lock; the argument becomes
-  /// what has to be released outside of it.
-  func fail(with error: inout (any Error)?)
+  /// Makes the operation of an attempt, and cancels it if it has to be already. Nil if there is
+  /// none: then the attempt has failed.
+  func makeOperation(in core: ManagerCore) -> Operation?
 
   /// Settles the handle with the outcome of the last attempt.
   func settleAsLastAttempt()
@@ -55,9 +52,8 @@ final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable { 
   private var handle: OperationHandle<Task.Value>?
   /// The same before its start, when only its user keeps it.
   private weak var unstartedHandle: OperationHandle<Task.Value>?
-  private var operation: SimpleOperation<Task.Value>?
-  /// Why there is no operation.
-  private var failure: (any Error)?
+  /// The operation of the last attempt, or why there is none.
+  private var attempt: Result<SimpleOperation<Task.Value>, any Error>?
 
   init(_ task: Task, id: Int) {
     self.task = task
@@ -66,13 +62,16 @@ final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable { 
 
   var taskDescription: String { "\(Task.self)" }
   var anyHandle: SettlingOperation? { handle ?? unstartedHandle }
-  var anyOperation: SettlingOperation? { operation }
+  var anyOperation: SettlingOperation? { try? attempt?.get() }
 
   var lastOutcome: Outcome<any Sendable>? { typedOutcome?.map { $0 } }
 
   private var typedOutcome: Outcome<Task.Value>? {
-    if let failure { return failure is CancellationError ? .cancelled : .failure(failure) }
-    return operation?.outcome
+    switch attempt {
+    case .success(let operation): operation.outcome
+    case .failure(let error): error is CancellationError ? .cancelled : .failure(error)
+    case nil: nil
+    }
   }
 
   func expect(_ handle: OperationHandle<Task.Value>) { unstartedHandle = handle }
@@ -81,36 +80,27 @@ final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable { 
     self.handle = unsafeDowncast(handle, to: OperationHandle<Task.Value>.self)
   }
 
-  func makeOperation(in core: ManagerCore) throws -> Operation {
-    let made = try task.makeOperation()
-    guard !made.isFinished else {
+  func makeOperation(in core: ManagerCore) -> Operation? {
+    let attempt: Result<SimpleOperation<Task.Value>, any Error> = Result {
+      let made = try task.makeOperation()
+      guard made.isFinished else { return made }
       throw ManagedTaskError(.operationAlreadyFinished, taskID: id, taskDescription: taskDescription)
     }
     // The attempt before is released outside of the lock.
-    var previous: (operation: SimpleOperation<Task.Value>?, failure: (any Error)?) = (made, nil)
+    var previous: Result<SimpleOperation<Task.Value>, any Error>? = attempt
     let isCancelled = core.withLock { storage in
-      swap(&previous.operation, &operation)
-      swap(&previous.failure, &failure)
+      swap(&previous, &self.attempt)
       return storage.state.isToBeCancelled(id)
     }
+    guard case .success(let made) = attempt else { return nil }
     if isCancelled { made.cancel() }
     if let handle, handle.isProgressAskedFor { handle.forwardProgress(of: made) }
     return made
   }
 
-  func fail(with error: inout (any Error)?) {
-    swap(&failure, &error)
-  }
-
   func settleAsLastAttempt() {
-    guard let handle else { return }
-    if let failure {
-      handle.reject(with: failure)
-    } else if let outcome = operation?.outcome {
-      handle.settle(with: outcome)
-    } else {
-      preconditionFailure("Task \(id) has no last attempt")
-    }
+    guard let outcome = typedOutcome else { preconditionFailure("Task \(id) has no last attempt") }
+    handle?.settle(with: outcome)
   }
 
   func settle(with error: any Error) {

@@ -34,16 +34,10 @@ extension ManagerCore {
     var claimed: (id: Int, payload: any AnyManagedJob)?
     input { claimed = $0.claim() }
     guard let (id, job) = claimed else { return nil }
-    do {
-      return (try job.makeOperation(in: self), id)
-    } catch {
-      // The failure of the attempt before is released outside of the lock.
-      var failure: (any Error)? = error
-      withLock { _ in job.fail(with: &failure) }
-      let tickets = attemptDidSettle(id)
-      if !tickets.isEmpty { engine.run(tags: tickets) }
-      return nil
-    }
+    if let operation = job.makeOperation(in: self) { return (operation, id) }
+    let tickets = attemptDidSettle(id)
+    if !tickets.isEmpty { engine.run(tags: tickets) }
+    return nil
   }
 
   /// An attempt has ended. Returns tickets for what can execute in consequence.
@@ -54,17 +48,12 @@ extension ManagerCore {
       return (asked, job, storage.state.conclude())
     }
     perform(effects)
-    var tickets = effects.tickets
     if let asked, let job {
       let asks = job.ask(asked, in: self)
-      let effects = withLock { storage in
-        storage.state.conclude(id, asks: asks)
-        return storage.state.conclude()
-      }
-      perform(effects)
-      tickets += effects.tickets
+      // As any other input: what may start now does before the completion of this task is called.
+      input { $0.conclude(id, asks: asks) }
     }
-    return Self.tags(tickets)
+    return Self.tags(effects.tickets)
   }
 
   // MARK: - Reactions

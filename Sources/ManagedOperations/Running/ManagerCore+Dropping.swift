@@ -2,20 +2,6 @@ import CompositeOperations
 
 // Tasks that a manager gives up: a program that keeps no handle would not learn of it.
 
-extension ManagerState {
-  /// How many tasks were started, by themselves or with their group, and are given up if the
-  /// manager is released now.
-  var unexecutedCount: Int {
-    jobs.values.count { job in
-      switch job.phase {
-      case .delayed, .waiting, .intercepting, .held, .ready, .reacting: true
-      case .pending: job.isNextInGroup
-      case .executing, .concluding, .settling: false
-      }
-    }
-  }
-}
-
 extension ManagerCore {
   /// The manager no longer takes a task. Says so once, in a line on standard error, unless a stream
   /// of events or a sink watches it.

@@ -28,6 +28,8 @@ extension ManagerCore {
       count += 1
       if count % Self.turn == 0 { await Task.yield() }
     }
+    // Unless another drain has begun, which uses the timer.
+    if let timer = withLock({ $0.state.drain == nil ? $0.watch.stop() : nil }) { timekeeper.cancel(timer) }
   }
 
   func interceptionFailed(of id: Int, drain: Int, interceptor: Int, _ error: any Error) {
@@ -42,14 +44,10 @@ extension ManagerCore {
   /// An interceptor is about to be asked. Returns how many tasks it holds.
   func beginQuestion(to interceptor: Int, about id: Int, drain: Int) -> Int {
     let deadline = interceptors[interceptor].timeout.map { timekeeper.now + $0 }
+    let question = InterceptionWatch.Question(drain: drain, id: id, interceptor: interceptor, deadline: deadline)
     let (count, alarm) = withLock { storage in
-      (
-        storage.state.batches[interceptor].count,
-        storage.state.drain == drain
-          ? storage.watch.begin(
-            InterceptionWatch.Question(
-              drain: drain, id: id, interceptor: interceptor, deadline: deadline)) : nil
-      )
+      let alarm = storage.state.drain == drain ? storage.watch.begin(question) : nil
+      return (storage.state.batches[interceptor].count, alarm)
     }
     if let alarm { setWatch(alarm) }
     return count
@@ -64,7 +62,8 @@ extension ManagerCore {
   }
 
   private func setWatch(_ time: Timekeeper.Time) {
-    _ = timekeeper.at(time) { [weak self] in self?.watchIsDue(time) }
+    let timer = timekeeper.at(time) { [weak self] in self?.watchIsDue(time) }
+    if let unneeded = withLock({ $0.watch.keep(timer, for: time) }) { timekeeper.cancel(unneeded) }
   }
 
   private func watchIsDue(_ time: Timekeeper.Time) {
@@ -82,9 +81,8 @@ extension ManagerCore {
 
 /// Which interceptor is being asked, and the timer that watches it.
 ///
-/// Most interceptors answer at once, so there is no timer for each question. One timer stays set;
-/// when it is due, it looks which question is open by then. So no timer is ever cancelled: one that
-/// an earlier one has replaced does nothing.
+/// Most interceptors answer at once, so there is no timer for each question. One timer stays set as
+/// long as there is something to ask; when it is due, it looks which question is open by then.
 struct InterceptionWatch {
   struct Question {
     let drain: Int
@@ -97,6 +95,8 @@ struct InterceptionWatch {
   private var question: Question?
   /// When the timer is due; nil if none is set.
   private var alarm: Timekeeper.Time?
+  /// That timer, once it is set.
+  private var timer: Timekeeper.Timer?
 
   /// A question begins. Returns the time to set a timer for, if one is needed.
   mutating func begin(_ question: Question) -> Timekeeper.Time? {
@@ -106,6 +106,20 @@ struct InterceptionWatch {
 
   mutating func end(drain: Int, id: Int) {
     if let question, question.drain == drain, question.id == id { self.question = nil }
+  }
+
+  /// A timer was set. Returns the one to cancel: one that it replaces, or itself if it is no longer
+  /// needed.
+  mutating func keep(_ timer: Timekeeper.Timer, for time: Timekeeper.Time) -> Timekeeper.Timer? {
+    guard alarm == time else { return timer }
+    defer { self.timer = timer }
+    return self.timer
+  }
+
+  /// There is nothing more to ask. Returns the timer to cancel.
+  mutating func stop() -> Timekeeper.Timer? {
+    (question, alarm) = (nil, nil)
+    return timer.take()
   }
 
   /// A timer is due. Returns the question whose time has passed, if it has, and the time to set a

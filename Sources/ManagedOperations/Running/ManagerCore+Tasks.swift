@@ -41,8 +41,6 @@ extension ManagerCore: HandleOwner {
 
   func cancel(_ id: Int) -> Bool { input { $0.cancel(id) } }
 
-  func finishWasDeferred(of handle: SettlingOperation, id: Int) { operationDidSettle(handle, tag: id) }
-
   func forget(_ id: Int) { input { $0.forget(id) } }
 
   func operation(of id: Int) -> SettlingOperation? {

@@ -116,7 +116,9 @@ final class ManagerCore: Sendable {
 
   /// Carries out all effects but the tickets for the engine.
   func perform(_ effects: ManagerEffects<any AnyManagedJob>) {
-    for action in effects.actions { perform(action) }
+    // What lets other tasks go on does not wait for the user's code, which may take its time.
+    for action in effects.actions where !action.callsUser { perform(action) }
+    for action in effects.actions where action.callsUser { perform(action) }
     if effects.delivers { deliver() }
     if effects.isIdle { becomeIdle() }
   }
@@ -126,8 +128,7 @@ final class ManagerCore: Sendable {
     case .setTimer(let job, let number, let delay): setTimer(for: job, number: number, delay)
     case .dropTimer(let job, let number): dropTimer(of: job, number: number)
     case .cancelOperation(let job): storage.withLock { _ in job.anyOperation }?.cancel()
-    case .settle(let job, .asLastAttempt): job.settleAsLastAttempt()
-    case .settle(let job, .failed(let failure)): job.settle(with: error(for: failure, of: job))
+    case .settle(let job, let settlement): settle(job, settlement)
     case .startDrain(let number): startDrain(number)
     case .cancelDrain(let number): cancelDrain(number)
     case .startReaction(let number, let reactor, let key, let job, let attempt):
@@ -136,15 +137,17 @@ final class ManagerCore: Sendable {
     }
   }
 
-  private func error(for failure: Failure, of job: any AnyManagedJob) -> any Error {
-    switch failure {
-    case .error(let error): return error
+  private func settle(_ job: any AnyManagedJob, _ settlement: Settlement) {
+    switch settlement {
+    case .asLastAttempt: job.settleAsLastAttempt()
+    case .error(let error): job.settle(with: error)
     case .managed(let code, let participant, let cause):
       // Of a reactor: what it was to react to.
       let original: (any Error)? = if case .reactor = participant { job.lastOutcome?.error } else { nil }
-      return ManagedTaskError(
-        code, taskID: job.id, taskDescription: job.taskDescription, participant: participant.map(name), cause: cause,
-        original: original)
+      job.settle(
+        with: ManagedTaskError(
+          code, taskID: job.id, taskDescription: job.taskDescription, participant: participant.map(name), cause: cause,
+          original: original))
     }
   }
 
@@ -221,7 +224,7 @@ final class ManagerCore: Sendable {
   /// The ``OperationManager`` is gone.
   func release() {
     // What watches the manager is asked for first: it may be gone when the rest has been told.
-    let (droppedCount, isObserved, _) = input { ($0.unexecutedCount, $0.isObserved, $0.close(.released)) }
+    let (droppedCount, isObserved) = input { ($0.close(.released).count, $0.isObserved) }
     if !isObserved { warnOfRelease(droppedCount: droppedCount) }
   }
 }

@@ -12,6 +12,16 @@ struct ManagerEffects<Payload> {
     case cancelDrain(Int)
     case startReaction(Int, reactor: Int, key: String?, Payload, attempt: Int)
     case cancelReaction(Int)
+
+    /// Whether it may call the user's code, such as a completion. These actions come after all
+    /// others; both kinds are carried out in order. `cancelDrain`, which may call a cancellation
+    /// handler, has to come before `startDrain`.
+    var callsUser: Bool {
+      switch self {
+      case .settle, .cancelOperation, .cancelReaction: true
+      case .setTimer, .dropTimer, .startDrain, .cancelDrain, .startReaction: false
+      }
+    }
   }
 
   var actions = ShortList<Action>()
@@ -47,17 +57,12 @@ struct ShortList<Element>: RandomAccessCollection {
 enum Settlement {
   /// As the last attempt has.
   case asLastAttempt
-  case failed(Failure)
-}
-
-/// What a task fails with.
-enum Failure {
-  /// Exactly with this error.
+  /// It fails exactly with this error.
   case error(any Error)
   case managed(ManagedTaskError.Code, by: Participant? = nil, cause: (any Error)? = nil)
 
-  /// What an interceptor or a reactor threw. `CancellationError` cancels the task.
-  static func thrown(_ error: any Error, as code: ManagedTaskError.Code, by participant: Participant) -> Failure {
+  /// With what an interceptor or a reactor threw. `CancellationError` cancels the task.
+  static func thrown(_ error: any Error, as code: ManagedTaskError.Code, by participant: Participant) -> Settlement {
     error is CancellationError ? .error(error) : .managed(code, by: participant, cause: error)
   }
 }

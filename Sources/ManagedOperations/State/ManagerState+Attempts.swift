@@ -23,7 +23,9 @@ extension ManagerState {
       return nil
     }
     guard !isOutdated(id, job) else {
-      askAgain(id, job)
+      // It goes back to the interceptors, and stays ahead of others.
+      job.interception = .askedAgain
+      waitForInterceptors(id, job, isUrgent: true)
       return nil
     }
     tick += 1
@@ -174,7 +176,7 @@ extension ManagerState {
     effects.goneAnswers += verdicts.map(\.answer)
     for verdict in verdicts {
       guard let failure = failure(of: verdict) else { continue }
-      return settle(id, .failed(failure))
+      return settle(id, failure)
     }
     var delay: Duration?
     var reintercepts = false
@@ -187,7 +189,7 @@ extension ManagerState {
     requeue(id, after: delay, reintercepts: reintercepts)
   }
 
-  private func failure(of verdict: (reactor: Int, answer: ReactionAnswer)) -> Failure? {
+  private func failure(of verdict: (reactor: Int, answer: ReactionAnswer)) -> Settlement? {
     switch verdict.answer {
     case .answered(.fail(let error)): .error(error)
     case .answered(.deliver), .answered(.requeue): nil
@@ -220,8 +222,11 @@ extension ManagerState {
   /// Now and then forgets ends of reactions that are older than all tasks.
   private mutating func sweep() {
     guard lastRequeues.count >= sweepsAt else { return }
-    let oldest = jobs.values.lazy.compactMap { job in
-      job.interceptTick ?? job.openAttempt
+    let oldest = jobs.values.lazy.compactMap { job -> Int? in
+      switch job.phase {
+      case .executing, .concluding: job.interceptTick ?? job.startTick
+      default: job.interceptTick
+      }
     }.min()
     lastRequeues = lastRequeues.filter { $0.value.end > oldest ?? .max }
     sweepsAt = max(64, 2 * lastRequeues.count)

@@ -83,7 +83,7 @@ extension ManagerState {
       return HeldPlace(
         interceptor: answer.decider, number: number, filling: batches[answer.decider].generation)
     case .discard:
-      settle(id, .failed(.managed(.discarded, by: .interceptor(answer.decider))))
+      settle(id, .managed(.discarded, by: .interceptor(answer.decider)))
     }
     return nil
   }
@@ -92,7 +92,7 @@ extension ManagerState {
   mutating func interceptionFailed(_ id: Int, drain number: Int, interceptor: Int, _ error: any Error) {
     guard isIntercepting(id, drain: number) else { return }
     intercepted = nil
-    settle(id, .failed(.thrown(error, as: .interceptionFailed, by: .interceptor(interceptor))))
+    settle(id, .thrown(error, as: .interceptionFailed, by: .interceptor(interceptor)))
   }
 
   /// One of the interceptors did not answer in time. This drain is given up, and another one goes
@@ -102,29 +102,14 @@ extension ManagerState {
     effects.actions.append(.cancelDrain(number))
     drain = nil
     intercepted = nil
-    settle(id, .failed(.managed(.interceptionTimedOut, by: .interceptor(interceptor))))
+    settle(id, .managed(.interceptionTimedOut, by: .interceptor(interceptor)))
     startDrainIfNeeded()
-  }
-
-  /// The task that is being asked about was cancelled. The interceptor is cancelled and waited for,
-  /// since there is one question at a time.
-  mutating func cancelInterception() {
-    guard let drain, !drainIsCancelled else { return }
-    drainIsCancelled = true
-    effects.actions.append(.cancelDrain(drain))
   }
 
   /// Whether a reaction has outdated what the interceptors made of a task.
   func isOutdated(_ id: Int, _ job: Job) -> Bool {
     guard let tick = job.interceptTick, tick < lastReinterception, let rare = rareParts[id] else { return false }
     return rare.outdatingKeys.contains { key in lastRequeues[key].map { tick < $0.end } ?? false }
-  }
-
-  /// Sends a task that has passed the interceptors back to them. It stays ahead of others.
-  mutating func askAgain(_ id: Int, _ job: Job) {
-    var job = job
-    job.interception = .askedAgain
-    waitForInterceptors(id, job, isUrgent: true)
   }
 
   // MARK: - Batches

@@ -65,12 +65,6 @@ extension ManagerState {
     /// Whether a started group starts it when its turn comes.
     var isNextInGroup = false
 
-    init(_ payload: Payload, delay: Duration? = nil, timeout: Duration? = nil) {
-      self.payload = payload
-      self.timeout = timeout
-      phase = .pending(delay: delay)
-    }
-
     var isStarted: Bool { if case .pending = phase { false } else { true } }
 
     var isSettling: Bool { if case .settling = phase { true } else { false } }
@@ -81,14 +75,6 @@ extension ManagerState {
       case .delayed(let timer): timer
       case .executing(let execution): execution.timer
       case .pending, .waiting, .intercepting, .held, .ready, .concluding, .reacting, .settling: nil
-      }
-    }
-
-    /// When the attempt started whose end the reactors have not been asked about.
-    var openAttempt: Int? {
-      switch phase {
-      case .executing, .concluding: startTick
-      case .pending, .delayed, .waiting, .intercepting, .held, .ready, .reacting, .settling: nil
       }
     }
 

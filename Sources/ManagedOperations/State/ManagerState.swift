@@ -131,7 +131,7 @@ struct ManagerState<Payload> {
   /// A task was added. Returns false if no more tasks are taken.
   mutating func add(_ id: Int, _ payload: Payload, delay: Duration? = nil, timeout: Duration? = nil) -> Bool {
     guard closing == nil else { return false }
-    let job = Job(payload, delay: delay, timeout: timeout)
+    let job = Job(payload: payload, phase: .pending(delay: delay), timeout: timeout)
     jobs[id] = job
     note(job, .added)
     return true
@@ -139,8 +139,9 @@ struct ManagerState<Payload> {
 
   /// A task that was not taken has settled.
   mutating func refused(_ payload: Payload, outcome: Outcome<any Sendable>) {
-    note(Job(payload), .added)
-    note(Job(payload), .finished(outcome))
+    let job = Job(payload: payload, phase: .pending(delay: nil), timeout: nil)
+    note(job, .added)
+    note(job, .finished(outcome))
   }
 
   /// It was started. Returns false if it was before, or has ended.
@@ -196,7 +197,7 @@ struct ManagerState<Payload> {
       execution.timer = nil
       move(id, job, to: .executing(execution))
       // Before the cancel, which may end the work at once.
-      settle(id, .failed(.managed(.timedOut)))
+      settle(id, .managed(.timedOut))
       if !execution.isCancelled { effects.actions.append(.cancelOperation(job.payload)) }
     case .pending, .waiting, .intercepting, .held, .ready, .concluding, .reacting, .settling:
       preconditionFailure("The timer of a task fired in the phase \(job.phase), which has none.")
@@ -244,7 +245,11 @@ struct ManagerState<Payload> {
     case .waiting:
       line.left()
     case .intercepting:
-      if intercepted == id { cancelInterception() }
+      // The interceptor is cancelled and waited for, since there is one question at a time.
+      if intercepted == id, let drain, !drainIsCancelled {
+        drainIsCancelled = true
+        effects.actions.append(.cancelDrain(drain))
+      }
     case .held(let interceptor, _):
       leaveBatch(interceptor)
     case .ready:
@@ -325,25 +330,27 @@ struct ManagerState<Payload> {
   /// Takes no more tasks, and asks no more interceptors and reactors.
   ///
   /// - Returns: the tasks that the caller cancels, in the order in which they were added: all, or
-  ///   with a grace all but those whose attempt has started. None if the manager was released: then
-  ///   attempts under way end normally, and everything else settles here.
+  ///   with a grace all but those whose attempt has started. If the manager was released there is
+  ///   nothing to cancel: attempts under way end normally, and everything else settles here; those
+  ///   of these are returned that were started, by themselves or with their group.
   mutating func close(_ closing: Closing) -> [Payload] {
     if self.closing != .released, closing != .stoppedWithGrace || self.closing == nil { self.closing = closing }
     for number in reactions.keys.sorted() { endReaction(number) }
-    var cancelled: [Payload] = []
+    var affected: [Payload] = []
     for (id, job) in jobs.sorted(by: { $0.key < $1.key }) {
       switch job.phase {
       case .executing, .concluding, .settling:
-        if closing == .stopped { cancelled.append(job.payload) }
+        if closing == .stopped { affected.append(job.payload) }
       case .pending, .delayed, .waiting, .intercepting, .held, .ready, .reacting:
         if closing == .released {
-          settle(id, .failed(.managed(.managerReleased)))
+          settle(id, .managed(.managerReleased))
+          if job.isStarted || job.isNextInGroup { affected.append(job.payload) }
         } else {
-          cancelled.append(job.payload)
+          affected.append(job.payload)
         }
       }
     }
     noteIdle()
-    return cancelled
+    return affected
   }
 }

@@ -2,8 +2,8 @@ public import CompositeOperations
 
 /// Something that happened to a task of an ``OperationManager``, as its event streams tell.
 ///
-/// Switch on ``kind``; ``outcome``, ``participant``, ``reactionKey`` and ``delay`` are what the
-/// events of some kinds carry. The ``description`` is a line for a log:
+/// Switch on ``kind``; ``outcome``, ``participant`` and ``delay`` are what the events of some kinds
+/// carry. The ``description`` is a line for a log:
 ///
 /// ```swift
 /// for await event in manager.events() where event.outcome?.error != nil { log.warning("\(event)") }
@@ -108,7 +108,7 @@ public struct ManagedEvent: Sendable, CountedEvent {
 
   /// The key of the reaction, if it has one, of ``Kind/reacting`` and ``Kind/joinedReaction``; nil
   /// for other kinds.
-  public var reactionKey: String? {
+  package var reactionKey: String? {
     switch content {
     case .reacting(_, let key), .joinedReaction(_, let key): key
     default: nil

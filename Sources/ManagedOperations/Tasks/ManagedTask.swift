@@ -80,13 +80,14 @@ public struct AnyManagedTask<Value: Sendable>: ManagedTask {
 
   /// Makes a task of an async closure, which each attempt calls in a Swift task of its own.
   ///
-  /// Cancelling the attempt cancels that Swift task. Traps, when it runs, if `Value` is an
-  /// `Operation`; use ``init(timeout:makeOperation:)``.
+  /// Cancelling the attempt cancels that Swift task. Traps if `Value` is an `Operation`; use
+  /// ``init(timeout:makeOperation:)``.
   ///
   /// - Parameters:
   ///   - timeout: how long an attempt may execute; nil for no limit.
   ///   - work: the work.
   public init(timeout: Duration? = nil, _ work: @escaping @Sendable () async throws -> Value) {
+    requireValue(Value.self, of: "AnyManagedTask")
     self.init(timeout: timeout, makeOperation: { AsyncOperation { try await work() } })
   }
 

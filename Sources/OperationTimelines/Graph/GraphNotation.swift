@@ -82,7 +82,85 @@ enum MermaidNotation: GraphNotation {
 
   /// The name in quotation marks. Mermaid has no empty labels.
   private static func quoted(_ name: String) -> String {
-    "\"\(name.isEmpty ? " " : escape(name))\""
+    "\"\(name.isEmpty ? " " : plain(name))\""
+  }
+
+  /// A name in which nothing is Markdown.
+  ///
+  /// Mermaid 11.0 to 11.9 reads every label as Markdown. It shows “Unsupported markdown: list” or
+  /// “link” instead of a name that begins like a list or has an address, and leaves the signs of
+  /// emphasis out. A word joiner, which has no width, keeps it from the former, and an escape from
+  /// the latter.
+  ///
+  /// In a name of several lines, which has tags, it replaces what is escaped before it reads the
+  /// Markdown. There a space without width after a sign keeps that from beginning anything. Two
+  /// backticks still make code there: another character for them would be wrong in all versions.
+  private static func plain(_ name: String) -> String {
+    let lines = name.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map { line in
+      (isLikeBlock(line) ? wordJoiner : "") + escapeUnderscores(escape(String(line)))
+    }
+    var text = lines.joined(separator: "<br/>")
+    if lines.count > 1 {
+      for sign in escapedSigns { text = text.replacing(sign, with: sign + spaceWithoutWidth) }
+    }
+    return linkParts.reduce(text) { text, part in
+      text.replacing(part.begin + part.end, with: part.begin + wordJoiner + part.end)
+    }
+  }
+
+  private static let wordJoiner = "\u{2060}"
+  /// The zero-width no-break space, which JavaScript takes for white space, unlike a word joiner.
+  private static let spaceWithoutWidth = "\u{FEFF}"
+  /// The signs of Markdown that mean something only before what is no white space: `*`, `\`, `_`
+  /// and `~`.
+  private static let escapedSigns = ["#42;", "#92;", "#95;", "#126;"]
+  /// What makes a link of the text around it, or defines one, and where to part it.
+  private static let linkParts: [(begin: String, end: String)] = [
+    (":", "//"), ("www", "."), ("Www", "."), ("WWW", "."), ("", "@"), ("]", "("), ("]", ":"),
+  ]
+
+  /// Escapes the underscores that may begin an emphasis: those in and after words, which most names
+  /// have, cannot, and stay.
+  private static func escapeUnderscores(_ text: String) -> String {
+    guard text.unicodeScalars.contains("_") else { return text }
+    var result = String.UnicodeScalarView()
+    var isAfterWord = false
+    for scalar in text.unicodeScalars {
+      if scalar == "_" {
+        result.append(contentsOf: (isAfterWord ? "_" : "#95;").unicodeScalars)
+      } else {
+        result.append(scalar)
+        isAfterWord = isLetterOrNumber(scalar)
+      }
+    }
+    return String(result)
+  }
+
+  /// As the Markdown of Mermaid sees it: no vowel signs, and no characters of two UTF-16 units.
+  private static func isLetterOrNumber(_ scalar: Unicode.Scalar) -> Bool {
+    guard scalar.value < 0x10000 else { return false }
+    switch scalar.properties.generalCategory {
+    case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber,
+      .letterNumber, .otherNumber:
+      return true
+    default: return false
+    }
+  }
+
+  /// Whether a line is in Markdown a heading, a quotation, a rule, code, or a part of a list.
+  private static func isLikeBlock(_ line: Substring) -> Bool {
+    let text = line.drop(while: \.isWhitespace)
+    if line.hasPrefix("    ") { return true }
+    let number = text.prefix { $0.isASCII && $0.isNumber }
+    let rest = text.dropFirst(number.count)
+    guard let mark = rest.first else { return false }
+    let isAlone = rest.dropFirst().first?.isWhitespace ?? true
+    switch mark {
+    case ".", ")": return !number.isEmpty && isAlone
+    case "#", ">": return number.isEmpty
+    case "-", "+", "*", "_", "=", "`": return number.isEmpty && (isAlone || rest.dropFirst().first == mark)
+    default: return false
+    }
   }
 
   static func replacement(for character: Character) -> String? {
@@ -94,6 +172,8 @@ enum MermaidNotation: GraphNotation {
     case ">": "#gt;"
     case "`": "#96;"
     case "\\": "#92;"
+    case "*": "#42;"
+    case "~": "#126;"
     // Two of them begin a comment, or with a brace a directive.
     case "%": "#37;"
     case _ where character.isNewline: "<br/>"

@@ -149,8 +149,8 @@ extension TimelinePage {
     // Times, for readers.
     function lasting(time) {
       const size = Math.abs(time);
-      if (size >= 3600e9) return Math.floor(time / 3600e9) + " h " + Math.floor(size / 60e9) % 60 + " min";
-      if (size >= 60e9) return Math.floor(time / 60e9) + " min " + Math.floor(size / 1e9) % 60 + " s";
+      if (size >= 3600e9) return Math.trunc(time / 3600e9) + " h " + Math.floor(size / 60e9) % 60 + " min";
+      if (size >= 60e9) return Math.trunc(time / 60e9) + " min " + Math.floor(size / 1e9) % 60 + " s";
       for (const [unit, scale] of [["s", 1e9], ["ms", 1e6], ["µs", 1e3]]) {
         if (size < scale) continue;
         const value = time / scale, number = Math.abs(value);

@@ -199,6 +199,9 @@ extension RecorderCore {
       own.addLifecycleObserver { [self] event in
         if case .started = event.content { record(.started, scope: 0, tag: Int(tag)) }
       }
+      // It may have started before it was observed. If this start is recorded twice, the first
+      // record counts.
+      if own.isExecuting { record(.started, scope: 0, tag: Int(tag)) }
     }
     if !own.observe(observer, tag: Int(tag)) { observer.operationDidSettle(own, tag: Int(tag)) }
   }

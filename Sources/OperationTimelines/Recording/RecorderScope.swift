@@ -57,9 +57,9 @@ final class ScopeMonitor: SourceMonitor {
     }
     // Another composition may have started it already.
     let isLate = child.hasBegun
-    if core.adopt(inner, in: number, tag: Int32(truncatingIfNeeded: tag), isLate: isLate), isLate {
-      core.catchUp(inner)
-    }
+    guard core.adopt(inner, in: number, tag: Int32(truncatingIfNeeded: tag), isLate: isLate) else { return }
+    // Or just now, before it was observed. What is recorded twice counts from the first record.
+    if isLate || child.hasBegun { core.catchUp(inner) }
   }
 
   func source(_ source: WorkSource, didSettle child: Operation, tag: Int) {

@@ -50,7 +50,25 @@ public final class TerminalProgress: Sendable {
     // The output: one thread at a time writes pending text.
     var pending = ""
     var isWriting = false
+    /// How many permanent lines of operations that have settled are not pending yet.
+    var linesInTheMaking = 0
     var waiters: [CheckedContinuation<Void, Never>] = []
+
+    var isWritten: Bool { !isWriting && linesInTheMaking == 0 }
+
+    /// Whether none of them has its permanent line meanwhile. Otherwise what was read of them is
+    /// old, and the next drawing shows what is left.
+    func isPresent(_ drawn: [Tracked]) -> Bool {
+      let numbers = Set(tracked.lazy.map(\.number))
+      return !isFinished && drawn.allSatisfy { numbers.contains($0.number) }
+    }
+
+    /// Those that wait for the end of the writing, if that has come.
+    mutating func takeWaiters() -> [CheckedContinuation<Void, Never>] {
+      guard isWritten else { return [] }
+      defer { waiters = [] }
+      return waiters
+    }
   }
 
   private let device: TerminalDevice
@@ -129,6 +147,8 @@ public final class TerminalProgress: Sendable {
       case .cancelled, .progress, .childAdded: break
       }
     }
+    // It may have started before it was observed.
+    if started == nil, operation.isExecuting { self.started(number) }
     tickWhileNeeded()
   }
 
@@ -154,7 +174,7 @@ public final class TerminalProgress: Sendable {
     ticker?.cancel()
     await withCheckedContinuation { continuation in
       let isWritten = state.withLock { state in
-        guard state.isWriting else { return true }
+        guard !state.isWritten else { return true }
         state.waiters.append(continuation)
         return false
       }
@@ -168,13 +188,15 @@ public final class TerminalProgress: Sendable {
     let started = now()
     state.withLock { state in
       guard let index = state.tracked.firstIndex(where: { $0.number == number }) else { return }
-      state.tracked[index].started = started
+      if state.tracked[index].started == nil { state.tracked[index].started = started }
     }
   }
 
   private func settled(_ number: Int, _ outcome: Outcome<any Sendable>) {
-    let tracked = state.withLock { state in
-      state.tracked.firstIndex { $0.number == number }.map { state.tracked.remove(at: $0) }
+    let tracked: Tracked? = state.withLock { state in
+      guard let index = state.tracked.firstIndex(where: { $0.number == number }) else { return nil }
+      state.linesInTheMaking += 1
+      return state.tracked.remove(at: index)
     }
     guard let tracked else { return }
     let elapsed = tracked.started.map { now() - $0 }
@@ -182,6 +204,7 @@ public final class TerminalProgress: Sendable {
     let frame = TerminalFrame(theme: device.theme, width: device.canDraw ? device.size().width : 0)
     let line = frame.line(title: tracked.title, outcome: outcome, elapsed: elapsed)
     change { state in
+      state.linesInTheMaking -= 1
       guard device.canDraw else { return line + "\n" }
       // Until the next drawing the bars show the previous state. After the last operation there is
       // nothing to show.
@@ -211,10 +234,10 @@ public final class TerminalProgress: Sendable {
     let snapshot = TerminalWatch.snapshot(of: items, limit: limit, tick: tick, now: now)
     if device.canDraw {
       let lines = frame.lines(of: snapshot)
-      change { $0.isFinished ? "" : $0.screen.draw(lines) }
+      change { $0.isPresent(tracked) ? $0.screen.draw(lines) : "" }
     } else {
       let lines = snapshot.rows.filter { $0.elapsed != nil }.map { frame.line(of: $0) + "\n" }
-      change { $0.isFinished ? "" : lines.joined() }
+      change { $0.isPresent(tracked) ? lines.joined() : "" }
     }
   }
 
@@ -258,12 +281,13 @@ public final class TerminalProgress: Sendable {
 
   /// Changes the state, and writes the text of the change, in the order of the changes.
   private func change(_ body: (inout State) -> String) {
-    let begins = state.withLock { state in
+    let (begins, waiters) = state.withLock { state in
       state.pending += body(&state)
-      guard !state.isWriting, !state.pending.isEmpty else { return false }
+      guard !state.isWriting, !state.pending.isEmpty else { return (false, state.takeWaiters()) }
       state.isWriting = true
-      return true
+      return (true, [])
     }
+    for waiter in waiters { waiter.resume() }
     // Not here: a terminal may be slow, and this may be the thread of an operation.
     if begins { DispatchQueue.global(qos: .userInitiated).async { [self] in writePending() } }
   }
@@ -275,8 +299,7 @@ public final class TerminalProgress: Sendable {
         state.pending = ""
         guard text.isEmpty else { return (text, [CheckedContinuation<Void, Never>]()) }
         state.isWriting = false
-        defer { state.waiters = [] }
-        return ("", state.waiters)
+        return ("", state.takeWaiters())
       }
       guard !text.isEmpty else { return waiters.forEach { $0.resume() } }
       device.write(text)

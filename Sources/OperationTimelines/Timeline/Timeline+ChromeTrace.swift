@@ -21,19 +21,13 @@ extension Timeline {
 }
 
 private struct ChromeTrace {
-  /// One track, with the ends of its open events: each is inside of the event before it.
-  private struct Lane {
-    let number: Int
-    var ends: [Duration] = []
-  }
-
   /// The number that stands for an unknown thread.
   private static let unknownThread = 0
 
   private let timeline: Timeline
   private let parents: [Int?]
   private let isComposition: [Bool]
-  private var lanes: [Int: [Lane]] = [:]
+  private var lanes: [Int: ChromeLanes] = [:]
   private var threads: [Int: Timeline.Thread] = [:]
   /// The numbers of tracks. The first track of a thread has the number of the thread.
   private var numbers: Set<Int>
@@ -52,15 +46,14 @@ private struct ChromeTrace {
 
   mutating func write() -> String {
     events = ["{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":\"operations\"}}"]
-    // An event goes to the first track in which it fits, so the outer of two events has to come
-    // first.
+    // An event goes to a track in which it fits, so the outer of two events has to come first.
     let order = timeline.entries.indices.sorted { left, right in
       let (first, second) = (timeline.entries[left], timeline.entries[right])
       return (first.started ?? .zero, end(of: second), left) < (second.started ?? .zero, end(of: first), right)
     }
     for place in order where timeline.entries[place].started != nil { add(place) }
     for (place, (number, lanes)) in lanes.sorted(by: { $0.key < $1.key }).enumerated() {
-      for (index, lane) in lanes.enumerated() {
+      for (index, lane) in lanes.all.enumerated() {
         let name = (threads[number]?.name ?? "unknown thread") + (index == 0 ? "" : " · \(index + 1)")
         events.append(
           "{\"ph\":\"M\",\"pid\":1,\"tid\":\(lane.number),\"name\":\"thread_name\",\"args\":{\"name\":"
@@ -91,7 +84,7 @@ private struct ChromeTrace {
     let arguments = "\"args\":{\(arguments(of: entry, place))}"
     let thread = entry.thread?.number ?? ChromeTrace.unknownThread
     if isComposition[place] {
-      lanes[thread] = lanes[thread] ?? [Lane(number: thread)]
+      if lanes[thread] == nil { lanes[thread] = ChromeLanes(first: thread) }
       let common = "\(head),\"tid\":\(thread),\"id\":\"\(entry.id)\""
       events.append("{\"ph\":\"b\",\"ts\":\(started.microsecondsText),\(common),\(arguments)}")
       events.append("{\"ph\":\"e\",\"ts\":\(end.microsecondsText),\(common)}")
@@ -103,20 +96,13 @@ private struct ChromeTrace {
     }
   }
 
-  /// Puts an event on the first track of the thread in which it fits. Returns the number of the
-  /// track.
+  /// Puts an event on a track of the thread in which it fits. Returns the number of the track.
   private mutating func lane(on thread: Int, from start: Duration, to end: Duration) -> Int {
-    var lanes = lanes[thread] ?? []
+    // Taken out, so that it is changed in place.
+    var lanes = lanes.removeValue(forKey: thread) ?? ChromeLanes(first: thread)
     defer { self.lanes[thread] = lanes }
-    for index in lanes.indices {
-      while let last = lanes[index].ends.last, last <= start { lanes[index].ends.removeLast() }
-      guard lanes[index].ends.last.map({ end <= $0 }) ?? true else { continue }
-      lanes[index].ends.append(end)
-      return lanes[index].number
-    }
-    let number = lanes.isEmpty ? thread : furtherNumber()
-    lanes.append(Lane(number: number, ends: [end]))
-    return number
+    if let number = lanes.place(from: start, to: end) { return number }
+    return lanes.add(furtherNumber(), to: end)
   }
 
   /// A number that no thread has.
@@ -139,5 +125,90 @@ private struct ChromeTrace {
     }
     arguments.append("\"attempt\":\(entry.attempt),\"tag\":\(entry.tag)")
     return arguments.joined(separator: ",")
+  }
+}
+
+/// The tracks of one thread. The events of a track are apart, or inside of each other.
+///
+/// An event goes to the first track in which it fits. Where there are very many, only the first
+/// ones are tried in order, and then the one that was used last, and one that is free: the time for
+/// an event does not grow with the number of tracks.
+private struct ChromeLanes {
+  /// One track, with the ends of its open events: each is inside of the event before it.
+  struct Lane {
+    let number: Int
+    var ends: [Duration] = []
+
+    /// Forgets the events that have ended. Returns whether an event fits in then.
+    mutating func fits(from start: Duration, to end: Duration) -> Bool {
+      while let last = ends.last, last <= start { ends.removeLast() }
+      return ends.last.map { end <= $0 } ?? true
+    }
+  }
+
+  /// How many tracks are tried in order.
+  private static let triedCount = 16
+
+  private(set) var all: [Lane]
+  /// The place of the track that was used last.
+  private var last = 0
+  /// When each further track is free, the earliest first: a heap. An entry is outdated if the track
+  /// was used again.
+  private var free: [(end: Duration, lane: Int)] = []
+
+  init(first number: Int) {
+    all = [Lane(number: number)]
+  }
+
+  /// Puts an event on a track in which it fits, in the order of their starts. Returns the number of
+  /// the track; nil if there is none.
+  mutating func place(from start: Duration, to end: Duration) -> Int? {
+    for index in all.indices.prefix(Self.triedCount) where all[index].fits(from: start, to: end) {
+      return put(on: index, to: end)
+    }
+    if last >= Self.triedCount, all[last].fits(from: start, to: end) { return put(on: last, to: end) }
+    while let first = free.first, first.end <= start {
+      removeFirstFree()
+      if all[first.lane].fits(from: start, to: end), all[first.lane].ends.isEmpty {
+        return put(on: first.lane, to: end)
+      }
+    }
+    return nil
+  }
+
+  /// Adds a track for an event. Returns its number.
+  mutating func add(_ number: Int, to end: Duration) -> Int {
+    all.append(Lane(number: number))
+    return put(on: all.count - 1, to: end)
+  }
+
+  private mutating func put(on index: Int, to end: Duration) -> Int {
+    // The outermost event of a track is the last one of the open ones to end.
+    if all[index].ends.isEmpty, index >= Self.triedCount { addFree((end, index)) }
+    all[index].ends.append(end)
+    last = index
+    return all[index].number
+  }
+
+  private mutating func addFree(_ entry: (end: Duration, lane: Int)) {
+    free.append(entry)
+    var place = free.count - 1
+    while place > 0, free[place].end < free[(place - 1) / 2].end {
+      free.swapAt(place, (place - 1) / 2)
+      place = (place - 1) / 2
+    }
+  }
+
+  private mutating func removeFirstFree() {
+    free.swapAt(0, free.count - 1)
+    free.removeLast()
+    var place = 0
+    while true {
+      let children = (2 * place + 1)..<min(2 * place + 3, max(free.count, 2 * place + 1))
+      guard let least = children.min(by: { free[$0].end < free[$1].end }), free[least].end < free[place].end
+      else { return }
+      free.swapAt(place, least)
+      place = least
+    }
   }
 }

@@ -4,11 +4,10 @@ import Foundation
 /// Timelines can be kept, read back, and compared: with ``Timeline/json()`` and
 /// ``Timeline/init(contentsOf:)``, or any coder.
 ///
-/// Times are whole nanoseconds, as recorders measure them; fractions are cut off. Missing values
-/// have the defaults of
-/// ``Entry/init(id:parent:name:type:kind:queued:started:settled:ending:thread:attempt:tag:)``.
-/// Numbers and parents may be any, as in ``entries``. Anything but a timeline is a `DecodingError`
-/// that says where and why.
+/// Times are whole nanoseconds, as recorders measure them; fractions are cut off. An entry without
+/// `type` is an `Operation`, without `kind` an `operation`, without `queued` one that became known
+/// at zero, and without `attempt` the first; what else is missing is nil. Numbers and parents may
+/// be any, as in ``entries``. Anything but a timeline is a `DecodingError` that says where and why.
 extension Timeline: Codable {
   /// The form that this version writes. It refuses later forms, which have higher numbers.
   private static let form = 1
@@ -109,7 +108,7 @@ extension Timeline.Entry: Codable {
 /// A timeline could not be read from a file.
 public struct TimelineReadError: Error, Sendable {
   /// The file.
-  public let url: URL
+  package let url: URL
   /// Why it could not be read.
   public let cause: any Error
 }

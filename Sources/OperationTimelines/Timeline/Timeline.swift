@@ -12,7 +12,7 @@ import Foundation
 /// ```
 ///
 /// All times are durations since the recorder was made. All drawings are made from this value, so
-/// it may have any entries: those of several recorders, for example, or only the interesting ones.
+/// it may have any entries: only the interesting ones, for example.
 public struct Timeline: Sendable, Equatable {
   /// The entries, in the order in which their operations became known; a parent stands before its
   /// children.
@@ -30,13 +30,13 @@ public struct Timeline: Sendable, Equatable {
   /// - Parameters:
   ///   - entries: what ran.
   ///   - end: when the snapshot was made; nil for the last instant of all entries.
-  public init(entries: [Entry], end: Duration? = nil) {
+  package init(entries: [Entry], end: Duration? = nil) {
     self.entries = entries
     self.end = end ?? entries.map(\.lastInstant).max() ?? .zero
   }
 
   /// When the first entry became known.
-  public var start: Duration { entries.map(\.queued).min() ?? .zero }
+  package var start: Duration { entries.map(\.queued).min() ?? .zero }
 }
 
 extension Timeline {
@@ -62,11 +62,11 @@ extension Timeline {
     /// How it ended; nil if it has not settled.
     public var ending: Ending?
     /// The thread that started it.
-    public var thread: Thread?
+    package var thread: Thread?
     /// Which attempt at the same work it was, from 1.
     public var attempt: Int
     /// Its place among its parent's children, or the number by which the parent knows it.
-    public var tag: Int
+    package var tag: Int
 
     /// Makes an entry.
     ///
@@ -83,7 +83,7 @@ extension Timeline {
     ///   - thread: the thread that started it.
     ///   - attempt: which attempt it was.
     ///   - tag: its place among its siblings.
-    public init(
+    package init(
       id: Int, parent: Int? = nil, name: String? = nil, type: String = "Operation", kind: OperationKind = .operation,
       queued: Duration = .zero, started: Duration? = nil, settled: Duration? = nil, ending: Ending? = nil,
       thread: Thread? = nil, attempt: Int = 1, tag: Int = 0
@@ -125,18 +125,18 @@ extension Timeline {
   }
 
   /// A thread on which operations were started.
-  public struct Thread: Sendable, Hashable, Codable {
+  package struct Thread: Sendable, Hashable, Codable {
     /// A number for this timeline, from 1.
-    public var number: Int
+    package var number: Int
     /// The thread's name, or `thread` and the number.
-    public var name: String
+    package var name: String
 
     /// Makes a thread.
     ///
     /// - Parameters:
     ///   - number: its number, from 1.
     ///   - name: its name; nil for `thread` and the number.
-    public init(number: Int, name: String? = nil) {
+    package init(number: Int, name: String? = nil) {
       self.number = number
       self.name = name ?? "thread \(number)"
     }

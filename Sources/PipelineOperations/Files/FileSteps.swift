@@ -6,6 +6,9 @@ public import Foundation
 /// It reads the file on the thread of the operation, piece by piece, so it reports its progress,
 /// and stops soon when it is cancelled. With reading options it reads the file in one go.
 ///
+/// It reads a pipe or a device to its end, too, without progress. While nothing comes from there, a
+/// cancel waits: until the next 256 KiB have come, or the end.
+///
 /// It fails with Foundation's error, such as `CocoaError.fileReadNoSuchFile`. A URL that does not
 /// name a file is `CocoaError.fileReadUnsupportedScheme`; use ``LoadURL`` for those.
 public struct LoadFile: PipelineStep {
@@ -34,20 +37,22 @@ public struct LoadFile: PipelineStep {
   }
 
   private static func read(_ url: URL, _ operation: SettlingOperation) throws -> Data {
-    // For what is not a large file, Foundation's own function gives the same errors on all
-    // platforms. The values are those of a link itself, unless that is resolved.
-    guard
-      let size = try? url.resolvingSymlinksInPath().resourceValues(forKeys: [.fileSizeKey, .isRegularFileKey]),
-      size.isRegularFile == true, let total = size.fileSize, total > pieceSize
+    // For folders, small files and what is missing, Foundation's own function gives the same errors
+    // on all platforms. The values are those of a link itself, unless that is resolved.
+    let keys: Set<URLResourceKey> = [.fileSizeKey, .isDirectoryKey, .isRegularFileKey]
+    guard let values = try? url.resolvingSymlinksInPath().resourceValues(forKeys: keys), values.isDirectory != true
     else { return try Data(contentsOf: url) }
+    // What is no regular file, such as a pipe, has no size, and may have no end.
+    let total = values.isRegularFile == true ? values.fileSize ?? 0 : nil
+    if let total, total <= pieceSize { return try Data(contentsOf: url) }
     let file = try FileHandle(forReadingFrom: url)
     defer { try? file.close() }
     // A file may claim any length, so the memory for it is not allocated at once.
-    var data = Data(capacity: min(total, 1 << 26))
+    var data = Data(capacity: min(total ?? 0, 1 << 26))
     while let piece = try file.read(upToCount: pieceSize), !piece.isEmpty {
       guard !operation.isCancelled else { throw CancellationError() }
       data += piece
-      operation.reportProgress(completed: data.count, of: total)
+      if let total { operation.reportProgress(completed: data.count, of: total) }
     }
     return data
   }

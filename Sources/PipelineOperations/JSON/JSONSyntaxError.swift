@@ -41,7 +41,7 @@ public struct JSONSyntaxError: Error, Sendable, Equatable {
   /// The byte of the mistake in that line, from 1.
   public let column: Int
   /// What is wrong, in words.
-  public let reason: String
+  package let reason: String
 
   init(_ mistake: JSONParser.Mistake, in bytes: UnsafeRawBufferPointer) {
     code = mistake.code

@@ -31,7 +31,7 @@ public enum JSONValue: Sendable, Hashable {
   }
 
   /// Whether the value is `null`.
-  public var isNull: Bool { self == .null }
+  package var isNull: Bool { self == .null }
 
   /// The value as a `Bool`, if it is one.
   public var bool: Bool? {

@@ -22,22 +22,20 @@ extension Workflow {
   ///   - prerequisites: the tasks that have to finish before. The closure receives their results,
   ///     as they were when the attempt started.
   ///   - operationQueue: the queue to run in; nil for that of the workflow.
-  ///   - operation: makes a new operation for each attempt; one that has finished already fails the
-  ///     attempt with ``WorkflowAttemptError``. Called when the attempt starts, where operations
-  ///     run. An error that it throws fails the attempt; `CancellationError` cancels the task.
+  ///   - operation: makes a new operation for each attempt; one that other code has started is
+  ///     awaited, and one that has finished already fails the attempt with
+  ///     ``WorkflowAttemptError``. Called when the attempt starts, where operations run. An error
+  ///     that it throws fails the attempt; `CancellationError` cancels the task.
   @discardableResult
   public func add<each Input: Sendable, O: ComposableOperation>(
     _ name: String? = nil, after prerequisites: repeat WorkflowTask<each Input>, operationQueue: OperationQueue? = nil,
     operation: @escaping @Sendable (repeat each Input) throws -> O
   ) -> WorkflowTask<O.Value> {
     requireValue(O.Value.self, task: name, remedy: "Return an operation that goes on with it: use then(_:).")
-    let index = insert(
-      name, as: WorkflowTask<O.Value>.self, after: list(repeat each prerequisites), in: operationQueue
-    ) { results in
+    return insert(name, after: list(repeat each prerequisites), in: operationQueue) { results in
       var inputs = TypedInputs(results)
       return try operation(repeat inputs.take((each Input).self))
     }
-    return WorkflowTask(workflow: self, index: index)
   }
 
   /// Adds a task whose attempts are async work.
@@ -69,15 +67,12 @@ extension Workflow {
   ) -> WorkflowTask<Value> {
     requireValue(
       Value.self, task: name, remedy: "Return the operation from a closure that is not async, as operation:.")
-    let index = insert(
-      name, as: WorkflowTask<Value>.self, after: list(repeat each prerequisites), in: operationQueue
-    ) { results in
+    return insert(name, after: list(repeat each prerequisites), in: operationQueue) { results in
       AsyncOperation<Value>(name: results.taskName, priority: priority, qualityOfService) {
         var inputs = TypedInputs(results)
         return try await work(repeat inputs.take((each Input).self))
       }
     }
-    return WorkflowTask(workflow: self, index: index)
   }
 
   /// Adds a condition: a task that finishes when it is fulfilled.
@@ -129,7 +124,7 @@ extension Workflow {
     require(
       otherOwner == nil,
       "The workflow “\(subworkflow.name)” was added to two workflows at the same time. Make one for each.")
-    subworkflow.takeOnSuspension(of: self)
+    if subworkflow.follow(suspensionOf: self) { subworkflow.passOnSuspension() }
     return WorkflowTask(workflow: self, index: index)
   }
 }

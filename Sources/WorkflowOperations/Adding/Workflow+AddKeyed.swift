@@ -23,9 +23,10 @@ extension Workflow {
   ///   - unkeyed: the other prerequisites.
   ///   - requiredKeys: the keys that the closure cannot do without.
   ///   - operationQueue: the queue to run in; nil for that of the workflow.
-  ///   - operation: makes a new operation for each attempt; one that has finished already fails the
-  ///     attempt with ``WorkflowAttemptError``. Called when the attempt starts, where operations
-  ///     run. An error that it throws fails the attempt; `CancellationError` cancels the task.
+  ///   - operation: makes a new operation for each attempt; one that other code has started is
+  ///     awaited, and one that has finished already fails the attempt with
+  ///     ``WorkflowAttemptError``. Called when the attempt starts, where operations run. An error
+  ///     that it throws fails the attempt; `CancellationError` cancels the task.
   @discardableResult
   public func add<O: ComposableOperation>(
     _ name: String? = nil, keyed: [String: AnyWorkflowTask] = [:], unkeyed: [AnyWorkflowTask] = [],
@@ -33,12 +34,8 @@ extension Workflow {
     operation: @escaping @Sendable (PrerequisiteResults) throws -> O
   ) -> WorkflowTask<O.Value> {
     requireValue(O.Value.self, task: name, remedy: "Return an operation that goes on with it: use then(_:).")
-    let index = insert(
-      name, as: WorkflowTask<O.Value>.self, keyed: keyed, after: unkeyed, requiring: requiredKeys, in: operationQueue
-    ) { results in
-      try operation(results)
-    }
-    return WorkflowTask(workflow: self, index: index)
+    return insert(
+      name, keyed: keyed, after: unkeyed, requiring: requiredKeys, in: operationQueue, body: operation)
   }
 
   /// Adds a task whose attempts are async work; the closure looks the results of prerequisites up.
@@ -68,11 +65,8 @@ extension Workflow {
   ) -> WorkflowTask<Value> {
     requireValue(
       Value.self, task: name, remedy: "Return the operation from a closure that is not async, as operation:.")
-    let index = insert(
-      name, as: WorkflowTask<Value>.self, keyed: keyed, after: unkeyed, requiring: requiredKeys, in: operationQueue
-    ) { results in
+    return insert(name, keyed: keyed, after: unkeyed, requiring: requiredKeys, in: operationQueue) { results in
       AsyncOperation<Value>(name: results.taskName, priority: priority, qualityOfService) { try await work(results) }
     }
-    return WorkflowTask(workflow: self, index: index)
   }
 }

@@ -4,13 +4,11 @@ import Foundation
 // What all forms of `add` have in common.
 
 extension Workflow {
-  /// Adds a task with work. Returns its place.
-  func insert(
-    _ name: String?, as handle: AnyWorkflowTask.Type, keyed: [String: AnyWorkflowTask] = [:],
-    after prerequisites: [AnyWorkflowTask], requiring requiredKeys: Set<String> = [],
-    in operationQueue: OperationQueue?,
-    body: @escaping TaskPlan.Body
-  ) -> Int {
+  /// Adds a task with work.
+  func insert<Value: Sendable>(
+    _ name: String?, keyed: [String: AnyWorkflowTask] = [:], after prerequisites: [AnyWorkflowTask],
+    requiring requiredKeys: Set<String> = [], in operationQueue: OperationQueue?, body: @escaping TaskPlan.Body
+  ) -> WorkflowTask<Value> {
     if !requiredKeys.isEmpty, let missing = requiredKeys.subtracting(keyed.keys).min() {
       let given = keyed.isEmpty ? "none" : keyed.keys.sorted().map { "“\($0)”" }.joined(separator: ", ")
       fatalError(
@@ -21,9 +19,9 @@ extension Workflow {
     let keys = keyed.isEmpty ? [] : keyed.keys.sorted()
     let all = keys.isEmpty ? prerequisites : keys.map { keyed[$0]! } + prerequisites
     let plan = TaskPlan(
-      name: name, handle: handle, work: .body(body), prerequisites: places(of: all, for: name), keys: keys,
-      requiredKeys: requiredKeys, operationQueue: operationQueue)
-    return insert(plan)
+      name: name, handle: WorkflowTask<Value>.self, work: .body(body), prerequisites: places(of: all, for: name),
+      keys: keys, operationQueue: operationQueue)
+    return WorkflowTask(workflow: self, index: insert(plan))
   }
 
   func list<each Value>(_ tasks: repeat WorkflowTask<each Value>) -> [AnyWorkflowTask] {

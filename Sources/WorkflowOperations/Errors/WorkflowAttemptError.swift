@@ -28,7 +28,7 @@ public struct WorkflowAttemptError: Error, Sendable {
   /// The number of the attempt.
   public let attempt: Int
   /// The operation in question, as text: its name if it has one, and its type.
-  public let operationDescription: String
+  package let operationDescription: String
 
   init(_ code: Code, taskName: String, attempt: Int, operation: Operation) {
     self.code = code

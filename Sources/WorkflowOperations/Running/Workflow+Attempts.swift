@@ -21,12 +21,14 @@ extension Workflow {
       let operation: Operation
       if let notice {
         operation = WrappedAttempt(attempt.plan.name(at: task), after: notice) { [self] in
-          try makeOperation(for: attempt, of: task)
+          try makeOperation(for: attempt, of: task, isStep: true)
+        } isAbandoned: { [self] in
+          isAbandoned(attempt)
         }
       } else {
-        operation = try makeOperation(for: attempt, of: task)
+        operation = try makeOperation(for: attempt, of: task, isStep: false)
       }
-      if storage.withLock({ $0.state.attach(operation, slot: attempt.slot) }) { operation.cancel() }
+      if storage.withLock({ $0.state.attach(operation, slot: attempt.slot) }) { operation.cancelAttempt() }
       return (operation, attempt.slot)
     } catch {
       input { $0.settle(slot: attempt.slot, error is CancellationError ? .cancelled : .failure(error)) }
@@ -34,7 +36,9 @@ extension Workflow {
     }
   }
 
-  private func makeOperation(for attempt: ClaimedAttempt, of task: Int) throws -> Operation {
+  /// - Parameter isStep: whether it is a step of a sequence, which refuses an operation that other
+  ///   code has started.
+  private func makeOperation(for attempt: ClaimedAttempt, of task: Int, isStep: Bool) throws -> Operation {
     switch attempt.plan.work {
     case .body(let body):
       let results = PrerequisiteResults(workflow: self, task: task, plan: attempt.plan, values: attempt.inputs)
@@ -43,10 +47,10 @@ extension Workflow {
         throw WorkflowAttemptError(
           .operationAlreadyFinished, taskName: results.taskName, attempt: attempt.number, operation: operation)
       }
-      guard let queue = attempt.plan.operationQueue else { return operation }
-      return WrappedAttempt(operation, in: queue)
+      let queue = attempt.plan.operationQueue
+      return queue == nil && !isStep ? operation : WrappedAttempt(operation, in: queue)
     case .subworkflow(let subworkflow):
-      if attempt.number > 1 { subworkflow.perform(.rearm) }
+      try rearm(subworkflow, for: attempt, of: task)
       subworkflow.storage.withLock { $0.state.beginFollowing() }
       return subworkflow.makeRun(startsEverything: true, joins: true, isAttempt: true)
     case .condition:
@@ -54,26 +58,51 @@ extension Workflow {
     }
   }
 
+  /// Makes what failed or was cancelled in a subworkflow runnable again, unless the attempt is the
+  /// first.
+  ///
+  /// Throws `CancellationError` if the attempt no longer counts: the delegate that was told of its
+  /// start may have cancelled the task, or another thread. What that did inside stays.
+  private func rearm(_ subworkflow: Workflow, for attempt: ClaimedAttempt, of task: Int) throws {
+    if isAbandoned(attempt) { throw CancellationError() }
+    guard attempt.number > 1 else { return }
+    subworkflow.perform(.rearm)
+    guard isAbandoned(attempt) else { return }
+    // It may have been cancelled before it was made runnable again. Not if the task will run again.
+    if storage.withLock({ $0.state.nodes[task].outcome != nil }) { subworkflow.perform(.cancel) }
+    throw CancellationError()
+  }
+
+  /// Whether an attempt that has not settled no longer counts.
+  private func isAbandoned(_ attempt: ClaimedAttempt) -> Bool {
+    storage.withLock { $0.state.attempts[attempt.slot]!.isCancelled }
+  }
+
   func attemptDidSettle(_ operation: Operation, slot: Int, run: Int) -> [Int] {
     var outcome = (operation as? WrappedAttempt)?.attemptOutcome ?? operation.anyOutcome ?? .cancelled
     if outcome.error is CancellationError { outcome = .cancelled }
-    let (task, subworkflow, effects) = storage.withLock { storage in
+    let (task, subworkflow, dates, effects) = storage.withLock { storage in
       let task = storage.state.attempts[slot]!.task
       // A task whose attempt no longer counts has followed its subworkflow by itself.
       let counts = storage.state.nodes[task].slot == slot
       storage.state.settle(slot: slot, outcome)
-      return (task, counts ? storage.state.nodes[task].plan.subworkflow : nil, storage.state.conclude())
+      let node = storage.state.nodes[task]
+      return (task, counts ? node.plan.subworkflow : nil, node.dates, storage.state.conclude())
+    }
+    func follow(_ verb: OwnVerb) {
+      // Unless something else has been done to the task since the attempt has ended.
+      self.follow(verb, if: input { $0.nodes[task].dates == dates && $0.follow(task, verb) })
     }
     // The subworkflow was reset or restored after its run had ended and before the task had: the
     // task follows now.
     if let subworkflow, subworkflow.storage.withLock(\.state.wasResetSinceRun) {
       // And outwards: another thread may have passed on the end of the run meanwhile.
-      follow(.reset, if: input { $0.follow(task, .reset) })
+      follow(.reset)
     }
     let ready = perform(effects, inRun: run)
     // It was retried then. After the effects: a failure may have cancelled what runs again now.
     if let subworkflow, subworkflow.storage.withLock(\.state.goesOnAfterRun) {
-      follow(.retry, if: input { $0.follow(task, .retry) })
+      follow(.retry)
     }
     return ready
   }

@@ -27,12 +27,14 @@ extension Workflow {
       return content.task.flatMap { storage.hooks[$0] }
     }
     defer { storage.withLock { $0.delivering = nil } }
-    if let task = content.task, let hooks { call(hooks, for: content, of: handle(task)) }
-    let event = WorkflowEvent(content, in: self)
-    if let delegate = storage.withLock({ $0.delegate }) { delegate.workflow(self, didReceive: event) }
-    for stream in storage.withLock({ $0.streams.receiving(number) }) {
-      stream.put(event)
-      if content.settles { stream.end() }
+    Unwinding.runUserCode {
+      if let task = content.task, let hooks { call(hooks, for: content, of: handle(task)) }
+      let event = WorkflowEvent(content, in: self)
+      if let delegate = storage.withLock({ $0.delegate }) { delegate.workflow(self, didReceive: event) }
+      for stream in storage.withLock({ $0.streams.receiving(number) }) {
+        stream.put(event)
+        if content.settles { stream.end() }
+      }
     }
   }
 

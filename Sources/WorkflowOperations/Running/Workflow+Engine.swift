@@ -23,11 +23,18 @@ extension Workflow {
   /// - Parameter run: the run whose operation the caller hands ready tasks to, which are returned,
   ///   and tells of progress.
   func perform(_ effects: WorkflowEffects, inRun run: Int) -> [Int] {
-    for operation in effects.cancelled { operation.cancel() }
+    for operation in effects.cancelled { operation.cancelAttempt() }
     for (plan, verb) in effects.subworkflows {
       if let subworkflow = plan.subworkflow { Unwinding.perform { subworkflow.perform(verb) } }
     }
-    if effects.delivers { deliver() }
+    if effects.delivers {
+      if effects.subworkflows.isEmpty {
+        deliver()
+      } else {
+        // After what was done inside, which may have been put off.
+        Unwinding.perform { self.deliver() }
+      }
+    }
     if !effects.ready.isEmpty, effects.run != run { handIn(effects.ready, run: effects.run) }
     for end in effects.ends { finish(end) }
     if let start = effects.start { makeRun(startsEverything: start == .everything, joins: false).start() }

@@ -77,9 +77,8 @@ extension Workflow {
     }
     guard let (start, effects) = begun else { return }
     if case .begins = start {
-      applyLimit(to: operation)
       // Lets tasks start, unless the workflow is suspended.
-      applySuspension(to: operation)
+      applyLimits(to: operation)
     }
     // Tasks may have finished before.
     operation.progressDidChange()

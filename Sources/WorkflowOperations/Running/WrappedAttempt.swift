@@ -2,24 +2,31 @@ import CompositeOperations
 public import Foundation
 
 /// An attempt around the operation of the task, for an attempt that has to wait, or that runs in a
-/// queue of its own.
+/// queue of its own. An operation that other code has started is awaited, as without this.
 final class WrappedAttempt: CompositeOperation, @unchecked Sendable {  // locked
   private let made: LockBox<Operation?>
 
   /// Runs the operation in a queue: a composite needs no slot where it is, and its child one of
-  /// that queue.
-  init(_ attempt: Operation, in queue: OperationQueue) {
+  /// that queue; or where the composite is.
+  init(_ attempt: Operation, in queue: OperationQueue?) {
     made = LockBox(attempt)
     super.init(operations: [attempt], operationQueue: queue)
+    awaitChildrenOfOthers()
   }
 
   /// Waits until the event of the start has been passed on, by another thread that is passing on
   /// earlier events.
   ///
-  /// - Parameter make: makes the operation then.
-  init(_ name: String, after notice: StartNotice, make: @escaping @Sendable () throws -> Operation) {
+  /// - Parameters:
+  ///   - make: makes the operation then.
+  ///   - isAbandoned: whether the attempt no longer counts, which is so before its operation is
+  ///     cancelled.
+  init(
+    _ name: String, after notice: StartNotice, make: @escaping @Sendable () throws -> Operation,
+    isAbandoned: @escaping @Sendable () -> Bool
+  ) {
     made = LockBox(nil)
-    super.init(sequence: Steps(notice: notice, make: make, made: made))
+    super.init(sequence: Steps(notice: notice, make: make, isAbandoned: isAbandoned, made: made))
     self.name = name
   }
 
@@ -41,6 +48,7 @@ final class WrappedAttempt: CompositeOperation, @unchecked Sendable {  // locked
   private struct Steps: CompositeOperation.Sequence {
     let notice: StartNotice
     let make: @Sendable () throws -> Operation
+    let isAbandoned: @Sendable () -> Bool
     let made: LockBox<Operation?>
 
     mutating func nextOperation(after previous: Operation?) throws -> Operation? {
@@ -48,8 +56,19 @@ final class WrappedAttempt: CompositeOperation, @unchecked Sendable {  // locked
       guard previous === notice else { return nil }
       let operation = try make()
       made.withLock { $0 = operation }
+      // In this order: who cancels the attempt first notes that, and then looks for the operation.
+      if isAbandoned() { operation.cancelAttempt() }
       return operation
     }
+  }
+}
+
+extension Operation {
+  /// Cancels the operation of an attempt, and first that of the task: also one that other code has
+  /// started, which a composite around it would only leave.
+  func cancelAttempt() {
+    (self as? WrappedAttempt)?.attempt?.cancel()
+    cancel()
   }
 }
 

@@ -34,12 +34,8 @@ public struct WorkflowSnapshot: Sendable, Equatable {
   /// and not inside each other, for they may nest deeper than decoders and stacks go.
   var parts: [Part]
 
-  init(parts: [Part]) {
-    self.parts = parts
-  }
-
   /// The name of the workflow that it was made from.
-  public var workflowName: String { parts[0].workflowName }
+  package var workflowName: String { parts[0].workflowName }
 
   /// The names of the finished tasks in it, without those of subworkflows, sorted.
   public var finishedTasks: [String] {

@@ -1,38 +1,28 @@
 /// What the state knows of a task, as it was added; it never changes. The one subclass is
 /// `TaskPlan`, which also says how the task runs.
 class AnyTaskPlan: @unchecked Sendable {  // only constants, in the subclass too
-  enum Kind: Sendable {
-    /// An operation is made for each attempt.
-    case body
-    /// There is no operation: the task waits to be told its result.
-    case condition
-    /// Another workflow, whose run is the attempt.
-    case subworkflow
-  }
-
   /// The given name; nil for a task that is known by its place.
   final let name: String?
-  final let kind: Kind
+  /// Whether there is no operation: the task waits to be told its result.
+  final let isCondition: Bool
+  /// Whether its work is another workflow, whose run is the attempt.
+  final let isSubworkflow: Bool
   /// The places of the prerequisites, in the order in which they were given, those with a key
   /// first. A prerequisite that was given more than once is here as often.
   final let prerequisites: [Int]
   /// The keys of the first prerequisites.
   final let keys: [String]
-  final let requiredKeys: Set<String>
 
-  init(name: String?, kind: Kind, prerequisites: [Int], keys: [String], requiredKeys: Set<String>) {
+  init(name: String?, isCondition: Bool, isSubworkflow: Bool, prerequisites: [Int], keys: [String]) {
     self.name = name
-    self.kind = kind
+    self.isCondition = isCondition
+    self.isSubworkflow = isSubworkflow
     self.prerequisites = prerequisites
     self.keys = keys
-    self.requiredKeys = requiredKeys
   }
 
   /// The name of the task at this place.
   final func name(at place: Int) -> String { name ?? TaskNames.automatic(place) }
-
-  final var isCondition: Bool { kind == .condition }
-  final var isSubworkflow: Bool { kind == .subworkflow }
 }
 
 /// The names of tasks that were added without one.

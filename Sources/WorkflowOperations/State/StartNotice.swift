@@ -1,9 +1,11 @@
 import CompositeOperations
+import Synchronization
 
 /// Waits until the event of an attempt's start has been passed on. It takes neither a thread nor a
 /// slot.
-final class StartNotice: SimpleOperation<Void>, @unchecked Sendable {  // locked
-  private let state = LockBox((isTold: false, isWaiting: false))
+final class StartNotice: SimpleOperation<Void>, @unchecked Sendable {  // atomic
+  /// Counts the start of this operation, and the passing on. It waits for both.
+  private let stepCount = Atomic(0)
 
   override init() {
     super.init()
@@ -11,25 +13,14 @@ final class StartNotice: SimpleOperation<Void>, @unchecked Sendable {  // locked
     name = "telling of the start"
   }
 
-  override func main() {
-    let isTold = state.withLock { state in
-      state.isWaiting = true
-      return state.isTold
-    }
-    if isTold { finish() }
-  }
+  override func main() { takeStep() }
 
-  override func didCancel() {
-    finish()
-  }
+  override func didCancel() { finish() }
 
-  /// Ends the waiting: the event has been passed on. If the operation has not started yet, it
-  /// finishes when it does.
-  func tell() {
-    let isWaiting = state.withLock { state in
-      state.isTold = true
-      return state.isWaiting
-    }
-    if isWaiting { finish() }
+  /// The event has been passed on.
+  func tell() { takeStep() }
+
+  private func takeStep() {
+    if stepCount.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue == 2 { finish() }
   }
 }

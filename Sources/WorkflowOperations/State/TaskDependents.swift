@@ -43,6 +43,4 @@ struct TaskDependents: Sendable {
   }
 
   subscript(task: Int) -> List { List(links: links, place: ends[task].first) }
-
-  func isEmpty(for task: Int) -> Bool { ends[task].first < 0 }
 }

@@ -71,6 +71,9 @@ extension TaskNode {
     get { ended.isNaN ? nil : Date(timeIntervalSinceReferenceDate: ended) }
     set { ended = newValue?.timeIntervalSinceReferenceDate ?? .nan }
   }
+
+  /// When the last attempt has begun and ended: no other one of the task has the same.
+  var dates: (Date?, Date?) { (startDate, finishDate) }
 }
 
 /// How many tasks are in each state.

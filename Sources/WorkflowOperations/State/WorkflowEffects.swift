@@ -13,35 +13,17 @@ struct WorkflowFailureRecord: Sendable {
   typealias Failure = (task: Int, error: any Error)
   typealias Blocked = (task: Int, cause: Int)
 
-  private let parts: Parts
+  private let parts: NestedErrors<(failures: [Failure], blocked: [Blocked])>
 
   init(failures: [Failure], blocked: [Blocked]) {
-    parts = Parts(failures: failures, blocked: blocked)
+    parts = NestedErrors((failures, blocked))
   }
 
   /// The failed tasks, in task order.
-  var failures: [Failure] { parts.failures }
+  var failures: [Failure] { parts.contents.failures }
   /// The tasks that cannot run, in task order, each with the failed or cancelled task that keeps it
   /// from it.
-  var blocked: [Blocked] { parts.blocked }
-
-  /// An object, because workflows may nest deeper than a stack goes: the errors, of which each may
-  /// hold the next, are released without a stack frame for each.
-  private final class Parts: @unchecked Sendable {  // changed only when it is released
-    private(set) var failures: [Failure]
-    let blocked: [Blocked]
-
-    init(failures: [Failure], blocked: [Blocked]) {
-      self.failures = failures
-      self.blocked = blocked
-    }
-
-    deinit {
-      var failures: [Failure]? = failures
-      self.failures = []
-      ReleaseList.release(&failures)
-    }
-  }
+  var blocked: [Blocked] { parts.contents.blocked }
 }
 
 /// What becomes of the operations of a run that has ended.

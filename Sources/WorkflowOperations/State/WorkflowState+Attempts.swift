@@ -15,12 +15,12 @@ struct ClaimedAttempt: Sendable {
 extension WorkflowState {
   /// Begins the attempt of a task that was handed to the operation of a run. Nil if the task is no
   /// longer to run.
-  mutating func claim(_ task: Int, run number: Int, at date: @autoclosure () -> Date = Date()) -> ClaimedAttempt? {
+  mutating func claim(_ task: Int, run number: Int) -> ClaimedAttempt? {
     guard run?.number == number, nodes[task].handedInTo == number else { return nil }
     nodes[task].handedInTo = 0
     guard nodes[task].isWanted else { return nil }
     unwant(task)
-    execute(task, at: date())
+    execute(task)
     let slot = takeSlot(Attempt(task: task, number: nodes[task].attempt, run: number))
     nodes[task].slot = slot
     let plan = nodes[task].plan
@@ -39,10 +39,10 @@ extension WorkflowState {
     return notice
   }
 
-  mutating func execute(_ task: Int, at date: Date) {
+  mutating func execute(_ task: Int) {
     move(task, to: .executing)
     nodes[task].attempt += 1
-    nodes[task].startDate = date
+    nodes[task].startDate = Date()
     tell(.started, of: task)
   }
 
@@ -63,7 +63,7 @@ extension WorkflowState {
   }
 
   /// Ends an attempt: its operation has settled, or could not be made.
-  mutating func settle(slot: Int, _ outcome: Outcome<any Sendable>, at date: @autoclosure () -> Date = Date()) {
+  mutating func settle(slot: Int, _ outcome: Outcome<any Sendable>) {
     guard let attempt = attempts[slot] else { preconditionFailure("An attempt settled twice") }
     attempts[slot] = nil
     freeSlots.append(slot)
@@ -72,21 +72,21 @@ extension WorkflowState {
     if nodes[task].slot == slot {
       nodes[task].slot = nil
       switch outcome {
-      case .success(let value): finish(task, value, at: date())
-      case .failure(let error): fail(task, error, at: date())
+      case .success(let value): finish(task, value)
+      case .failure(let error): fail(task, error)
       case .cancelled: for reached in reach(from: task) { cancelNode(reached, follows: reached == task) }
       }
     } else {
       tell(
         WorkflowEvent.Content(kind: .discarded, task: task, attempt: attempt.number, ending: .attempt(outcome)))
     }
-    if let left = draining[attempt.run] { drain(attempt.run, left: left - 1, at: date()) }
+    if let left = draining[attempt.run] { drain(attempt.run, left: left - 1) }
   }
 
-  mutating func finish(_ task: Int, _ value: any Sendable, at date: Date) {
+  mutating func finish(_ task: Int, _ value: any Sendable) {
     move(task, to: .finished)
     nodes[task].value = value
-    nodes[task].finishDate = date
+    nodes[task].finishDate = Date()
     effects.hasProgressed = true
     tell(.finished, of: task, ending: .attempt(.success(value)))
     let runsOn = run.map { !$0.isClosing } ?? false
@@ -98,10 +98,10 @@ extension WorkflowState {
     }
   }
 
-  mutating func fail(_ task: Int, _ error: any Error, at date: Date) {
+  mutating func fail(_ task: Int, _ error: any Error) {
     move(task, to: .failed)
     nodes[task].error = error
-    nodes[task].finishDate = date
+    nodes[task].finishDate = Date()
     tell(.failed, of: task, ending: .attempt(.failure(error)))
     guard failurePolicy == .cancelRemaining else { return }
     run?.isClosing = true
@@ -111,39 +111,35 @@ extension WorkflowState {
   // MARK: - Conditions
 
   /// Gives a condition its result. False if it has one.
-  mutating func fulfill(_ task: Int, with value: any Sendable, at date: @autoclosure () -> Date = Date()) -> Bool {
+  mutating func fulfill(_ task: Int, with value: any Sendable) -> Bool {
     guard fulfilments[task] == nil else { return false }
     fulfilments[task] = value
-    if nodes[task].state == .executing { fulfilled(task, value, at: date()) }
+    if nodes[task].state == .executing { fulfilled(task, value) }
     return true
   }
 
-  mutating func fulfilled(_ task: Int, _ value: any Sendable, at date: Date) {
+  mutating func fulfilled(_ task: Int, _ value: any Sendable) {
     waitingCount -= 1
-    finish(task, value, at: date)
+    finish(task, value)
   }
 
   // MARK: - Settled from outside
 
   /// Finishes a task whatever its attempt does. False if it does not execute.
-  mutating func finishExecuting(
-    _ task: Int, with value: any Sendable, at date: @autoclosure () -> Date = Date()
-  ) -> Bool {
+  mutating func finishExecuting(_ task: Int, with value: any Sendable) -> Bool {
     guard nodes[task].state == .executing else { return false }
-    if nodes[task].plan.isCondition { return fulfill(task, with: value, at: date()) }
+    if nodes[task].plan.isCondition { return fulfill(task, with: value) }
     stopAttempt(of: task)
-    finish(task, value, at: date())
+    finish(task, value)
     return true
   }
 
   /// Fails a task or a condition whatever its attempt does. False if it does not execute.
-  mutating func rejectExecuting(
-    _ task: Int, with error: any Error, at date: @autoclosure () -> Date = Date()
-  ) -> Bool {
+  mutating func rejectExecuting(_ task: Int, with error: any Error) -> Bool {
     guard nodes[task].state == .executing else { return false }
     if error is CancellationError { return cancel(task) }
     stopAttempt(of: task)
-    fail(task, error, at: date())
+    fail(task, error)
     return true
   }
 }

@@ -12,7 +12,7 @@ extension WorkflowState {
   }
 
   /// Begins a run for an operation that has started, or lets the operation join one.
-  mutating func begin(startsEverything: Bool, at date: @autoclosure () -> Date = Date()) -> RunStart {
+  mutating func begin(startsEverything: Bool) -> RunStart {
     if let run {
       if startsEverything { startEverything() }
       return .joins(run.number)
@@ -20,7 +20,7 @@ extension WorkflowState {
     lastRun += 1
     run = Run(number: lastRun, startsEverything: startsEverything)
     settlement = nil
-    startDate = date()
+    startDate = Date()
     finishDate = nil
     tell(WorkflowEvent.Content(kind: .workflowStarted))
     if startsEverything { wantEverything() }
@@ -29,15 +29,15 @@ extension WorkflowState {
 
   /// Cancels every task that has not finished, because the operation of the run was cancelled. The
   /// run waits for its attempts.
-  mutating func runWasCancelled(_ number: Int, at date: @autoclosure () -> Date = Date()) {
+  mutating func runWasCancelled(_ number: Int) {
     guard run?.number == number else { return }
     _ = cancelEverything()
     run = nil
-    drain(number, left: attempts.count { $0?.run == number }, at: date())
+    drain(number, left: attempts.count { $0?.run == number })
   }
 
   /// Ends a run that was cancelled, if no attempts of it are left.
-  mutating func drain(_ number: Int, left: Int, at date: Date) {
+  mutating func drain(_ number: Int, left: Int) {
     guard left == 0 else {
       draining[number] = left
       return
@@ -46,14 +46,14 @@ extension WorkflowState {
     effects.ends.append(RunEnd(run: number, settlement: .cancelled))
     // A run that has begun since decides the outcome of the workflow.
     guard run == nil, draining.isEmpty else { return }
-    finishDate = date
+    finishDate = Date()
     // Tasks that were reset or added meanwhile could run if they were started.
     settlement = counts[.ready] > 0 ? nil : .cancelled
     tell(.runEnded(settlement))
   }
 
   /// Ends the run: no task executes, waits or is wanted.
-  mutating func endRun(at date: Date) {
+  mutating func endRun() {
     guard let run else { return }
     let canGoOn = counts[.ready] > 0
     let settlement: WorkflowSettlement =
@@ -65,7 +65,7 @@ extension WorkflowState {
         .cancelled
       }
     self.run = nil
-    finishDate = date
+    finishDate = Date()
     // Whether or not something failed or was cancelled, there are tasks that could run if they were
     // started.
     self.settlement = canGoOn ? nil : settlement

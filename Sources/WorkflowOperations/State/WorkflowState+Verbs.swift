@@ -170,12 +170,7 @@ extension WorkflowState {
 
   mutating func retryEverything() -> Bool {
     guard tellFirst(.workflowRetried, if: { $0.retry(Array($0.nodes.indices), starts: true) }) else { return false }
-    if run != nil {
-      run?.startsEverything = true
-      wantEverything()
-    } else {
-      effects.start = .everything
-    }
+    startEverything()
     return true
   }
 

@@ -188,10 +188,10 @@ struct WorkflowState: Sendable {
 
   /// Lets wanted tasks run, ends the run if nothing is left of it, and returns what the caller has
   /// to do.
-  mutating func conclude(at date: @autoclosure () -> Date = Date()) -> WorkflowEffects {
+  mutating func conclude() -> WorkflowEffects {
     if !wants.isEmpty {
       if run != nil {
-        runWanted(at: date())
+        runWanted()
       } else if wantedCount == 0 {
         wants = []
       } else if effects.start == nil {
@@ -202,7 +202,7 @@ struct WorkflowState: Sendable {
     if outbox.isDelivering || !events.isEmpty {
       post(end: endsRun)
     } else if endsRun {
-      endRun(at: date())
+      endRun()
       // The end of the run is an event, too.
       if !events.isEmpty { post(end: false) }
     }
@@ -212,7 +212,7 @@ struct WorkflowState: Sendable {
   }
 
   /// Lets wanted conditions execute, and hands the other wanted tasks to the run.
-  private mutating func runWanted(at date: Date) {
+  private mutating func runWanted() {
     guard let run else { return }
     effects.ready.reserveCapacity(wants.count)
     var next = 0
@@ -222,9 +222,9 @@ struct WorkflowState: Sendable {
       guard nodes[task].isWanted else { continue }
       if nodes[task].plan.isCondition {
         unwant(task)
-        execute(task, at: date)
+        execute(task)
         waitingCount += 1
-        if let value = fulfilments[task] { fulfilled(task, value, at: date) }
+        if let value = fulfilments[task] { fulfilled(task, value) }
       } else if nodes[task].handedInTo != run.number {
         nodes[task].handedInTo = run.number
         effects.ready.append(task)
@@ -253,8 +253,8 @@ struct WorkflowState: Sendable {
   }
 
   /// Ends the run, if nothing is left of it: all of its events have been passed on.
-  mutating func endIfIdle(at date: @autoclosure () -> Date = Date()) {
+  mutating func endIfIdle() {
     endIsPosted = false
-    if run != nil, liveCount + wantedCount + waitingCount == 0 { endRun(at: date()) }
+    if run != nil, liveCount + wantedCount + waitingCount == 0 { endRun() }
   }
 }

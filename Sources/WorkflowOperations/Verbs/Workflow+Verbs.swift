@@ -14,6 +14,13 @@ extension Workflow {
   /// ``AnyWorkflowTask/cancel()``. A run that is under way ends as cancelled when its operations
   /// have settled.
   ///
+  /// What is in its subworkflows is cancelled, too, when this returns. There is one exception:
+  /// `didCancel()` or `onCancel` of an operation calls this while eight or more workflows that are
+  /// nested around the operation are being cancelled. Then this may cancel only the tasks of the
+  /// workflow itself before it returns. The same thread cancels the rest before the call returns
+  /// that cancels the outermost of those around the operation. In hooks and delegates of workflows
+  /// there is no such exception.
+  ///
   /// - Returns: whether any task was cancelled.
   @discardableResult
   public func cancel() -> Bool {

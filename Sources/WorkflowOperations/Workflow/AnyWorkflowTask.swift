@@ -55,7 +55,7 @@ public class AnyWorkflowTask: @unchecked Sendable {  // only constants, in subcl
   public final var finishDate: Date? { read(\.finishDate) }
 
   /// The queue that was given for this task alone, if there was one.
-  public final var operationQueue: OperationQueue? { plan.operationQueue }
+  package final var operationQueue: OperationQueue? { plan.operationQueue }
 
   // MARK: - What depends on the value type
 

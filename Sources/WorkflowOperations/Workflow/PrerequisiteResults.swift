@@ -53,12 +53,6 @@ public struct PrerequisiteResults: Sendable {
     Dictionary(uniqueKeysWithValues: zip(plan.keys, values).map { ($0, $1) })
   }
 
-  /// All results, by their tasks.
-  public var byTask: [AnyWorkflowTask: any Sendable] {
-    Dictionary(
-      zip(plan.prerequisites, values).map { (workflow.handle($0), $1) }, uniquingKeysWith: { first, _ in first })
-  }
-
   private func values(from start: Int, but excluded: Set<Int>) -> [any Sendable] {
     var known = excluded
     return zip(plan.prerequisites, values).dropFirst(start)

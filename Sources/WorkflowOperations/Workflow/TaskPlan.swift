@@ -13,14 +13,6 @@ final class TaskPlan: AnyTaskPlan, @unchecked Sendable {  // only constants
     case condition
     /// Another workflow, whose run is the attempt.
     case subworkflow(Workflow)
-
-    fileprivate var kind: AnyTaskPlan.Kind {
-      switch self {
-      case .body: .body
-      case .condition: .condition
-      case .subworkflow: .subworkflow
-      }
-    }
   }
 
   /// The class of its handles.
@@ -31,13 +23,15 @@ final class TaskPlan: AnyTaskPlan, @unchecked Sendable {  // only constants
 
   init(
     name: String?, handle: AnyWorkflowTask.Type, work: Work, prerequisites: [Int] = [], keys: [String] = [],
-    requiredKeys: Set<String> = [], operationQueue: OperationQueue? = nil
+    operationQueue: OperationQueue? = nil
   ) {
     handleType = handle
     ownWork = work
     ownQueue = operationQueue
+    let isCondition = if case .condition = work { true } else { false }
+    let isSubworkflow = if case .subworkflow = work { true } else { false }
     super.init(
-      name: name, kind: work.kind, prerequisites: prerequisites, keys: keys, requiredKeys: requiredKeys)
+      name: name, isCondition: isCondition, isSubworkflow: isSubworkflow, prerequisites: prerequisites, keys: keys)
   }
 }
 

@@ -25,17 +25,17 @@ extension Workflow {
         storage.width = isDefault ? nil : newValue
         return storage.runs.values.map(\.operation)
       }
-      operations.forEach(applyLimit)
+      operations.forEach(applyLimits)
     }
   }
 
-  /// Gives the operation of a run the limit: the latest one, if several threads set it at once.
-  func applyLimit(to operation: DrivenOperation<Workflow>) {
-    var width: Int?
-    repeat {
-      width = storage.withLock(\.width)
-      operation.width = width ?? .max
-    } while storage.withLock(\.width) != width
+  /// Gives the operation of a run the limit, and suspends or resumes it. Inside of the lock, so
+  /// that of several threads that do none brings back what another one has replaced.
+  func applyLimits(to operation: DrivenOperation<Workflow>) {
+    let mayStart = storage.withLock { storage in
+      operation.setLimits(width: storage.width ?? .max, isSuspended: storage.isHeldBack)
+    }
+    if mayStart { operation.startMore() }
   }
 
   // MARK: - Suspension
@@ -54,49 +54,31 @@ extension Workflow {
     }
   }
 
-  /// Whether this workflow or one around it is suspended.
-  private var isHeldBack: Bool { storage.withLock { $0.isSuspended || $0.isSuspendedAround } }
-
-  /// Suspends or resumes the runs of this workflow and of its subworkflows. In a loop, because
-  /// workflows may nest deeper than a stack goes.
-  private func passOnSuspension() {
+  /// Suspends or resumes the runs of this workflow and of its subworkflows: of all, for another
+  /// thread that does may not have reached them yet. In a loop, because workflows may nest deeper
+  /// than a stack goes.
+  func passOnSuspension() {
     var pending = [self]
     while let workflow = pending.popLast() {
       let (operations, inside) = workflow.storage.withLock { storage in
         (storage.runs.values.map(\.operation), storage.state.nodes.compactMap(\.plan.subworkflow))
       }
-      operations.forEach(workflow.applySuspension)
-      pending += inside.filter { $0.follow(suspensionOf: workflow) }
+      operations.forEach(workflow.applyLimits)
+      for subworkflow in inside { subworkflow.follow(suspensionOf: workflow) }
+      pending += inside
     }
   }
 
-  /// Suspends or resumes the operation of a run: as was set last, if several threads set it at
-  /// once.
-  func applySuspension(to operation: DrivenOperation<Workflow>) {
-    var isSuspended: Bool
-    repeat {
-      isSuspended = isHeldBack
-      operation.isSuspended = isSuspended
-    } while isHeldBack != isSuspended
-  }
-
-  /// Takes over whether the workflow is suspended that this one was added to.
-  func takeOnSuspension(of owner: Workflow) {
-    if follow(suspensionOf: owner) { passOnSuspension() }
-  }
-
-  /// Returns whether that changed anything.
-  private func follow(suspensionOf owner: Workflow) -> Bool {
-    var changed = false
-    var isSuspended: Bool
-    repeat {
-      isSuspended = owner.isHeldBack
-      let differs = storage.withLock { storage in
-        defer { storage.isSuspendedAround = isSuspended }
-        return storage.isSuspendedAround != isSuspended
+  /// Takes over whether the workflow is suspended that this one was added to. Returns whether that
+  /// changed anything. Takes the lock of the owner, and then that of this
+  /// workflow, so that of several threads that do none brings back what another one has replaced.
+  @discardableResult
+  func follow(suspensionOf owner: Workflow) -> Bool {
+    owner.storage.withLock { around in
+      storage.withLock { storage in
+        defer { storage.isSuspendedAround = around.isHeldBack }
+        return storage.isSuspendedAround != around.isHeldBack
       }
-      if differs { changed = true }
-    } while owner.isHeldBack != isSuspended
-    return changed
+    }
   }
 }

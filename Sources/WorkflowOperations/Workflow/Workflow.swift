@@ -24,7 +24,7 @@ public final class Workflow: Sendable {
   public let name: String
   /// The queue that tasks run in, unless they have one of their own. Nil: on worker threads of
   /// Dispatch, or in the queue of the composite that the workflow runs in.
-  public let operationQueue: OperationQueue?
+  package let operationQueue: OperationQueue?
 
   let storage = LockBox(WorkflowStorage())
 
@@ -74,11 +74,6 @@ public final class Workflow: Sendable {
     storage.withLock { $0.state.counts[.finished] < $0.state.nodes.count }
   }
 
-  /// Whether any task has failed.
-  public var hasFailedTasks: Bool {
-    storage.withLock { $0.state.counts[.failed] > 0 }
-  }
-
   /// When the last run started.
   public var startDate: Date? { storage.withLock(\.state.startDate) }
 
@@ -119,6 +114,8 @@ struct WorkflowStorage: Sendable {
   var isSuspended = false
   /// Whether a workflow around this one is suspended.
   var isSuspendedAround = false
+  /// Whether this workflow or one around it is suspended.
+  var isHeldBack: Bool { isSuspended || isSuspendedAround }
   var hooks: [Int: TaskHooks] = [:]
   weak var delegate: (any WorkflowDelegate)?
   /// Whether a delegate was set. Reading the delegate would retain it, and might release it under

@@ -307,7 +307,7 @@ struct LeakSubject: Sendable, CustomTestStringConvertible {
       return zip(leaf.exclusive("x", in: registry), holding(probe).exclusive("x", "y", in: registry))
     },
     LeakSubject("limited, in limited") { leaf, probe in
-      let limit = SharedLimit(maxConcurrent: 3, rate: .init(1_000, per: .seconds(1)))
+      let limit = SharedLimit(maxConcurrent: 3, rate: .tokens(1_000, per: .seconds(1)))
       return zip(leaf.limited(by: limit, weight: 2), holding(probe).limited(by: limit)).limited(by: limit)
     },
     LeakSubject("exclusive in exclusive, a condition between") { leaf, probe in

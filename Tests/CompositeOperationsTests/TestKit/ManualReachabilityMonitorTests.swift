@@ -1,4 +1,5 @@
 import CompositeOperations
+import Foundation
 import TestSupport
 import Testing
 
@@ -45,6 +46,30 @@ struct ManualReachabilityMonitorTests {
     }
     #expect(heard[0].count == 101 && heard[0] == heard[1] && heard[1] == heard[2])
     #expect(heard[0].last == network.isReachable)
+  }
+
+  @Test func set_whileWatchersAreCancelled_returns() async {
+    for _ in 0..<20 {
+      let network = ManualReachabilityMonitor()
+      let watchers = (0..<300).map { _ in
+        Task { for await _ in network.reachability() {} }
+      }
+      await network.wait(forWatchers: 300)
+      let (wasSet, wereCancelled) = (Gate(), Gate())
+      DispatchQueue.global().async {
+        for number in 0..<20 { network.isReachable = !number.isMultiple(of: 2) }
+        wasSet.open()
+      }
+      DispatchQueue.global().async {
+        for watcher in watchers { watcher.cancel() }
+        wereCancelled.open()
+      }
+      // Not if two threads wait for each other.
+      await wasSet.wait()
+      await wereCancelled.wait()
+      for watcher in watchers { await watcher.value }
+      #expect(network.watcherCount == 0)
+    }
   }
 
   @Test func monitor_keepsNothingAlive() async {

@@ -46,8 +46,8 @@ struct JobBackoffTests {
 
   @Test("No delay is longer than the maximum, which is a day unless told otherwise")
   func maximum_isKept() {
-    #expect(delays(.exponential(from: .seconds(1), maximum: .seconds(5), jitter: .none)) == [1, 2, 4, 5, 5])
-    #expect(delays(.constant(.seconds(9), maximum: .zero), 1) == [0])
+    #expect(delays(.exponential(from: .seconds(1), maxDelay: .seconds(5), jitter: .none)) == [1, 2, 4, 5, 5])
+    #expect(delays(.constant(.seconds(9), maxDelay: .zero), 1) == [0])
     var random = NoRandomNumbers()
     for backoff: Backoff in [
       .exponential(from: .milliseconds(1), jitter: .none), .fibonacci(.seconds(1), jitter: .none),
@@ -55,7 +55,7 @@ struct JobBackoffTests {
     ] {
       #expect(backoff.jobDelay(afterAttempt: .max, using: &random) == .seconds(86_400))
     }
-    let patient = Backoff.exponential(from: .seconds(1), maximum: .seconds(Int64.max), jitter: .none)
+    let patient = Backoff.exponential(from: .seconds(1), maxDelay: .seconds(Int64.max), jitter: .none)
     #expect(patient.jobDelay(afterAttempt: .max, using: &random) == .seconds(100 * 365 * 86_400))
   }
 
@@ -97,7 +97,7 @@ struct JobBackoffTests {
     let backoff = Backoff.exponential(from: .milliseconds(2), jitter: .decorrelated)
     #expect(Set(counts(backoff).keys) == Set((2...6).map { .milliseconds($0) }))
     #expect(Set(counts(backoff, afterAttempt: 3).keys) == Set((2...12).map { .milliseconds($0) }))
-    let bounded = Backoff.exponential(from: .milliseconds(2), maximum: .milliseconds(5), jitter: .decorrelated)
+    let bounded = Backoff.exponential(from: .milliseconds(2), maxDelay: .milliseconds(5), jitter: .decorrelated)
     #expect(Set(counts(bounded, afterAttempt: 3).keys) == Set((2...5).map { .milliseconds($0) }))
     #expect(counts(.fibonacci(.seconds(1), jitter: .decorrelated), afterAttempt: .max)[.seconds(86_400)]! > 5_000)
   }
@@ -106,7 +106,7 @@ struct JobBackoffTests {
   func fractions_areRoundedUp() {
     #expect(delays(.exponential(from: .milliseconds(1), multiplier: 1.5, jitter: .none), 3) == [0.001, 0.002, 0.003])
     #expect(delays(.exponential(from: .microseconds(1500), jitter: .none), 3) == [0.002, 0.004, 0.008])
-    #expect(delays(.constant(.seconds(1), maximum: .nanoseconds(1), jitter: .none), 1) == [0.001])
+    #expect(delays(.constant(.seconds(1), maxDelay: .nanoseconds(1), jitter: .none), 1) == [0.001])
     let options = JobOptions(backoff: .constant(.microseconds(1001), jitter: .none))
     #expect(options.backoff == .constant(.milliseconds(2), jitter: .none))
   }
@@ -116,15 +116,15 @@ struct JobBackoffTests {
   /// What users write, and what 0.1.0 stores of it.
   static let stored: [(Backoff, String)] = [
     (.noDelay, "n"), (.exponential(from: .seconds(1)), "e1000*2"), (.constant(.seconds(3)), "c3000"),
-    (.constant(.seconds(3), maximum: .seconds(86_400), jitter: .full), "c3000"),
+    (.constant(.seconds(3), maxDelay: .seconds(86_400), jitter: .full), "c3000"),
     (.constant(.seconds(3), jitter: .none), "c3000!"), (.constant(.microseconds(1001), jitter: .none), "c2!"),
-    (.constant(.seconds(3), maximum: .seconds(86_400) - .nanoseconds(1)), "c3000"),
-    (.linear(from: .seconds(1), by: .zero, maximum: .seconds(60)), "l1000+0<60000"),
-    (.exponential(from: .seconds(1), maximum: .seconds(60), jitter: .none), "e1000*2<60000!"),
-    (.exponential(from: .milliseconds(200), multiplier: 1.5, maximum: .zero, jitter: .none), "e200*1.5<0!"),
+    (.constant(.seconds(3), maxDelay: .seconds(86_400) - .nanoseconds(1)), "c3000"),
+    (.linear(from: .seconds(1), by: .zero, maxDelay: .seconds(60)), "l1000+0<60000"),
+    (.exponential(from: .seconds(1), maxDelay: .seconds(60), jitter: .none), "e1000*2<60000!"),
+    (.exponential(from: .milliseconds(200), multiplier: 1.5, maxDelay: .zero, jitter: .none), "e200*1.5<0!"),
     (.exponential(from: .seconds(1), multiplier: 1e300), "e1000*1e+300"),
     (.fibonacci(.seconds(1)), "f1000"),
-    (.fibonacci(.seconds(Int64.max), maximum: .seconds(Int64.max)), "f3153600000000<3153600000000"),
+    (.fibonacci(.seconds(Int64.max), maxDelay: .seconds(Int64.max)), "f3153600000000<3153600000000"),
   ]
 
   @Test("What 0.1.0 could say is stored as it stored it, with the job and in options", arguments: stored)
@@ -143,7 +143,7 @@ struct JobBackoffTests {
     "What it could not say, it does not know",
     arguments: [
       (Backoff.constant(.seconds(3), jitter: .equal), "c3000~e"),
-      (.exponential(from: .seconds(1), maximum: .seconds(9), jitter: .decorrelated), "e1000*2<9000~d"),
+      (.exponential(from: .seconds(1), maxDelay: .seconds(9), jitter: .decorrelated), "e1000*2<9000~d"),
     ])
   func storedForm_isNew(backoff: Backoff, text: String) throws {
     let harness = try StoreHarness()

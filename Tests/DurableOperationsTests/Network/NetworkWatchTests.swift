@@ -51,7 +51,9 @@ struct NetworkWatchTests {
     #expect(watch.isOnline)
     watch.stop()
     watch.start(network) { _ in Issue.record("It started again") }
+    await settleDown()
     #expect(network.watcherCount == 0)
+    withExtendedLifetime(watch) {}
   }
 
   @Test("A watch that is let go ends, and releases what it calls")
@@ -85,6 +87,7 @@ struct NetworkWatchTests {
     #expect(other.watcherCount == 0)
     network.isReachable = true
     await changes.wait(for: true)
+    await settleDown()
     #expect(other.watcherCount == 0)
     withExtendedLifetime(watch) {}
   }
@@ -95,7 +98,10 @@ struct NetworkWatchTests {
     async let start: Void = watch.start(network) { _ in }
     watch.stop()
     await start
+    // The task of the start begins to watch, if only for a moment.
+    await settleDown()
     await network.wait(forWatchers: 0)
+    withExtendedLifetime(watch) {}
   }
 
   /// Ends when there is nothing left: after the task that held it has been torn down, which is a

@@ -50,8 +50,9 @@ import Testing
     ($0.checkpointSize, $0.version) = (12, 3)
     $0.lapses = 4
     $0.failures = [
-      JobRecord.Failure(attempt: 1, date: Date(timeIntervalSince1970: 1_800_000_001), error: "no “mail”\n\u{1B}[2J"),
-      JobRecord.Failure(attempt: 2, date: Date(timeIntervalSince1970: 1_800_000_002.5), error: ""),
+      JobRecord.Failure(
+        attempt: 1, failedAt: Date(timeIntervalSince1970: 1_800_000_001), error: "no “mail”\n\u{1B}[2J"),
+      JobRecord.Failure(attempt: 2, failedAt: Date(timeIntervalSince1970: 1_800_000_002.5), error: ""),
     ]
     $0.payload = Data(#"{"a": [1, 2.50, 1e3, -0],"#.utf8) + Data("\r\n".utf8) + Data(#" "b": "é \u0001"}"#.utf8)
   }
@@ -99,7 +100,7 @@ import Testing
     object["lastError"] = record.lastError
     if !record.failures.isEmpty {
       object["failures"] = record.failures.map {
-        ["at": text(of: $0.date), "attempt": $0.attempt, "error": $0.error] as [String: Any]
+        ["at": text(of: $0.failedAt), "attempt": $0.attempt, "error": $0.error] as [String: Any]
       }
     }
     object["runAt"] = record.runAt.map(text)

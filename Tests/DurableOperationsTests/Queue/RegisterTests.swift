@@ -40,6 +40,57 @@ import Testing
     #expect(!harness.queue.unregister(kind: "count"))
   }
 
+  /// By the error with which it fails.
+  @Test(arguments: Engine.available) func kind_registeredAgain_whileAnAttemptEnds_keepsItsLimit(on engine: Engine)
+    async throws
+  {
+    let queue = try DurableQueue(location: engine.location()), peak = Peak(), isFirst = Flag()
+    let again: @Sendable () -> Void = { [weak queue] in
+      guard let queue, !isFirst.isSet else { return }
+      isFirst.set()
+      queue.unregister(kind: "count")
+      do {
+        try queue.register(Count.self, maxConcurrent: 1) { _, _ async throws in
+          peak.enter()
+          for _ in 0..<20 { await Task.yield() }
+          peak.leave()
+        }
+      } catch {
+        Issue.record(error)
+      }
+    }
+    try await queue.register(Count.self) { _, _ async throws in throw DescribedFailure(again) }
+    queue.start()
+    let failed = try await queue.enqueue(Count(number: 0), options: JobOptions(maxAttempts: 1))
+    #expect(try await queue.waitUntilSettled(failed)?.state == .dead)
+    #expect(isFirst.isSet && queue.core.withLock { $0.state.kinds.values.allSatisfy { $0.running == 0 } })
+    try await queue.enqueue(contentsOf: (1...10).map { Count(number: $0) })
+    try await queue.waitUntilIdle()
+    #expect(peak.peak == 1)
+    await queue.stop()
+  }
+
+  private final class Caller: Sendable {
+    let call: @Sendable () -> Void
+    init(_ call: @escaping @Sendable () -> Void) { self.call = call }
+    deinit { call() }
+  }
+
+  @Test func kind_unregistered_releasesWhatItsClosureHolds_whichMayCallTheQueue() async throws {
+    let queue = try DurableQueue(location: .memory), kinds = EventRecorder<[String]>()
+    func register() async throws {
+      let caller = Caller { [unowned queue] in kinds.record(queue.registeredKinds) }
+      try await queue.register(Count.self) { _, _ in
+        withExtendedLifetime(caller) {}
+        return BlockOperation {}
+      }
+    }
+    try await register()
+    #expect(queue.unregister(kind: "count"))
+    await kinds.wait(forCount: 1)
+    #expect(kinds.events == [[]])
+  }
+
   /// Nothing else is claimed as long as a job waits to run alone.
   @Test(arguments: Engine.available) func kind_unregisteredWhileItsJobWaitsToRunAlone_letsOthersGoOn(on engine: Engine)
     async throws

@@ -171,6 +171,112 @@ import Testing
     #expect(await texts(of: events, through: "enqueued \(next)").count == 2, "one of them is not there")
   }
 
+  @Test func savepointRolledBack_itsNumberIsGivenAgain_isToldOnce() async throws {
+    let queue = try queue()
+    let events = queue.events()
+    let (taken, id) = try await queue.transaction { db in
+      try db.execute("SAVEPOINT a")
+      let taken = try db.enqueue(Count(number: 1))
+      try db.execute("Rollback To a")
+      try db.enqueue(Count(number: 2))
+      // What comes before the error is done.
+      #expect(databaseErrorCode { try db.execute("ROLLBACK TO a; SELECT * FROM nothing") } == .statement)
+      return (taken, try db.enqueue(Count(number: 3)))
+    }
+    #expect(taken == id)
+    #expect(try await queue.jobs().map { try $0.decoded(as: Count.self).number } == [3])
+    let last = try await queue.enqueue(Count(number: 4))
+    #expect(await texts(of: events, through: "enqueued \(last)") == ["enqueued \(id)", "enqueued \(last)"])
+  }
+
+  @Test(arguments: Engine.available)
+  func savepointRolledBack_deathOfItsJob_isNotTold(_ engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
+    let events = queue.events()
+    let first = try await queue.enqueue(Count(number: 1))
+    try await queue.cancel(first)
+    let kept = try await queue.transaction { db in
+      func options(_ policy: PrerequisiteFailure) -> JobOptions {
+        JobOptions(dependsOn: [first], whenPrerequisiteFails: policy)
+      }
+      try db.execute("SAVEPOINT a")
+      try db.enqueue(Count(number: 2), options: options(.die))
+      try db.enqueue(Count(number: 3), options: options(.cancel))
+      try db.execute("ROLLBACK TO SAVEPOINT a")
+      return try db.enqueue(Count(number: 4), options: options(.die))
+    }
+    let last = try await queue.enqueue(Count(number: 5))
+    let told = await texts(of: events, through: "enqueued \(last)")
+    #expect(
+      told == ["enqueued \(first)", "cancelled \(first)", "enqueued \(kept)", "dead \(kept)", "enqueued \(last)"])
+  }
+
+  /// The jobs are there, and as they are told to be, because they were so before.
+  @Test(arguments: Engine.available)
+  func savepointRolledBack_replacingJob_isNotTold(_ engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
+    let gone = try await queue.enqueue(Count(number: 1))
+    try await queue.cancel(gone)
+    let replacing = UniqueKey("k", whenTaken: .replace)
+    let waiting = try await queue.enqueue(Count(number: 2), options: JobOptions(uniqueKey: replacing))
+    let replacingEnded = UniqueKey("ended", whenTaken: .replace, by: [.cancelled])
+    let cancelled = try await queue.enqueue(Count(number: 3), options: JobOptions(uniqueKey: replacingEnded))
+    try await queue.cancel(cancelled)
+    let events = queue.events()
+    let kept = try await queue.transaction { db in
+      try db.execute("SAVEPOINT a")
+      #expect(try db.enqueue(Count(number: 4), options: JobOptions(uniqueKey: replacing)) == waiting)
+      let cancelledAtOnce = JobOptions(
+        uniqueKey: replacingEnded, dependsOn: [gone], whenPrerequisiteFails: .cancel)
+      #expect(try db.enqueue(Count(number: 5), options: cancelledAtOnce) == cancelled)
+      try db.execute("ROLLBACK TO SAVEPOINT a")
+      let first = try db.enqueue(Count(number: 6))
+      // Each goes back to its own place, though both have one name.
+      try db.execute("SAVEPOINT a")
+      let second = try db.enqueue(Count(number: 7))
+      try db.execute("SAVEPOINT a")
+      try db.enqueue(Count(number: 8), options: JobOptions(uniqueKey: replacing))
+      try db.execute("Rollback To a")
+      try db.execute("RELEASE SAVEPOINT a")
+      // The word alone takes back nothing.
+      let third = try db.enqueue(Count(number: 9))
+      #expect(try db.execute("SELECT 'rollback'").count == 1)
+      try db.execute("RELEASE SAVEPOINT a")
+      return [first, second, third]
+    }
+    #expect(try await queue.job(waiting)?.decoded(as: Count.self).number == 2)
+    #expect(try await queue.job(cancelled)?.decoded(as: Count.self).number == 3)
+    let last = try await queue.enqueue(Count(number: 10))
+    #expect(await texts(of: events, through: "enqueued \(last)") == (kept + [last]).map { "enqueued \($0)" })
+  }
+
+  @Test func savepointReleased_changesAreStillThoseOfTheUser() throws {
+    let queue = try queue()
+    try queue.transaction { db in
+      try db.execute("SAVEPOINT a")
+      try db.execute("INSERT INTO orders VALUES (1, 'x'), (2, 'x'), (3, 'x')")
+      try db.execute("RELEASE SAVEPOINT a")
+      #expect(try db.execute("SELECT changes()")[0][0].integerValue == 3)
+    }
+  }
+
+  /// The file does not keep what the transaction noted in it.
+  @Test func savepoints_leaveNothingBehind() throws {
+    let queue = try queue()
+    func notes() throws -> [SQLRow] {
+      try queue.transaction { try $0.execute("SELECT key FROM durable_meta ORDER BY key") }
+    }
+    let before = try notes()
+    try queue.transaction { db in
+      try db.execute("SAVEPOINT a")
+      try db.enqueue(Count(number: 1))
+      try db.execute("ROLLBACK TO a; RELEASE a; SAVEPOINT b")
+      try db.enqueue(Count(number: 2))
+    }
+    #expect(try notes() == before)
+    #expect(try queue.counts().total == 1)
+  }
+
   @Test func rolledBackByAStatement_whatFollowsIsNotStored() throws {
     let queue = try queue()
     try queue.transaction { _ = try $0.execute("INSERT INTO orders VALUES (1, 'x')") }

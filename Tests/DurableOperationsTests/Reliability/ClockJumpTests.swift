@@ -27,6 +27,7 @@ import Testing
     func queue(_ location: DurableQueue.Location = .memory) throws -> DurableQueue {
       var configuration = DurableQueue.Configuration()
       configuration.clock = jobClock
+      configuration.busyTimeout = .seconds(60)
       return try DurableQueue(location: location, configuration: configuration)
     }
 
@@ -270,6 +271,7 @@ import Testing
       let setting = Setting()
       var configuration = DurableQueue.Configuration()
       configuration.clock = setting.jobClock
+      configuration.busyTimeout = .seconds(60)
       let other = try DurableQueue(location: .file(file), configuration: configuration)
       configuration.leaseDuration = .seconds(6)
       configuration.pollInterval = .seconds(60)
@@ -282,6 +284,8 @@ import Testing
       for queue in [queue, other] { queue.start() }
       let id = try await queue.enqueue(Count(number: 1))
       await started.wait()
+      // The round that has claimed it has ended, and set the alarm for the lease.
+      try await queue.core.database.run { _ in }
       for _ in 0..<30 {
         setting.clock.advance(by: .seconds(1))
         for queue in [queue, other] { await queue.hasLookedAround() }

@@ -35,7 +35,8 @@ import Testing
       #expect(try inspection.count(in: .done) == 999)
       #expect(try inspection.ids(in: .dead) == [501])
       // What ran beside it at its first crash ran alone then: no crash is theirs but that one.
-      #expect(try inspection.numbers("SELECT max(crashes) FROM durable_jobs WHERE id <> 501") == [1])
+      // None, if all others had ended before it trapped.
+      #expect(try inspection.numbers("SELECT max(crashes) FROM durable_jobs WHERE id <> 501")[0] <= 1)
       #expect(try inspection.numbers("SELECT crashes FROM durable_jobs WHERE id = 501") == [3])
       #expect(try inspection.numbers("SELECT attempts FROM durable_jobs WHERE id = 501") == [0])
       let notes = AttemptNotes(log)

@@ -51,7 +51,8 @@ import Testing
     try await withDatabaseFile { file in
       let folder = file.deletingLastPathComponent()
       if what == "file" {
-        try await Harness(.file(file)).queue.enqueue(Count(number: 1))
+        // Closed for good: closing writes the log into the file.
+        try await makeDatabase(file, jobs: 1)
         try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: folder.path)
         try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: file.path)
       } else {

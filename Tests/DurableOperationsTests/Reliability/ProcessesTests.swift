@@ -137,7 +137,9 @@ import Testing
     }
   }
 
-  @Test("What a process claims after it lost its lease, before it knows, is not lost", arguments: 0..<5)
+  @Test(
+    "What a process claims after it lost its lease, before it knows, is not lost",
+    arguments: 0..<Scale.count(5, least: 2))
   func claimsAfterLostLease_areRescued(round: Int) async throws {
     try await withDatabaseFile { file in
       // It looks around seldom, so it claims before it looks.

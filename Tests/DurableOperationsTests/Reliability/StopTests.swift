@@ -106,6 +106,21 @@ import Testing
     await harness.queue.stop()
   }
 
+  /// By the operation that the stop cancels.
+  @Test(arguments: Engine.available) func startedAgainByWhatItCancels_stopKeepsItsPatience(on engine: Engine)
+    async throws
+  {
+    let (harness, operation) = try await executing(on: engine)
+    operation.onCancel = { [queue = harness.queue] in queue.start() }
+    let stop = Task { await harness.queue.stop(grace: .zero, givingUpAfter: .seconds(5)) }
+    await until(!harness.queue.core.withLock { $0.overtakenStops.isEmpty })
+    try #require(harness.queue.core.withLock { $0.overtakenStops.allSatisfy { $0.patience != nil } })
+    harness.clock.advance(by: .seconds(5))
+    await stop.value
+    operation.release()
+    await harness.queue.stop()
+  }
+
   /// The patience of one is not that of another.
   @Test(arguments: Engine.available) func startedAgainTwice_stopWithoutPatience_waitsOn(on engine: Engine) async throws
   {
@@ -118,7 +133,7 @@ import Testing
     await operation.cancelRequested.wait()
     harness.queue.start()
     let second = Task { await harness.queue.stop(grace: .zero, givingUpAfter: .seconds(5)) }
-    await harness.clock.waitForSleeper(dueIn: .seconds(5))
+    await until(harness.queue.core.withLock { $0.patience != nil })
     harness.queue.start()
     harness.clock.advance(by: .seconds(5))
     await second.value
@@ -150,7 +165,7 @@ import Testing
     let id = try await harness.queue.enqueue(Count(number: 1))
     await started.wait()
     async let first: Void = harness.queue.stop(grace: .seconds(5))
-    await harness.clock.waitForSleeper(dueIn: .seconds(5))
+    await until(harness.queue.core.withLock { $0.grace != nil })
     async let second: Void = harness.queue.stop(grace: .seconds(1_000_000))
     await until(harness.queue.core.withLock({ $0.stopWaiters.count }) >= 2)
     harness.clock.advance(by: .seconds(5))

@@ -116,6 +116,33 @@ import Testing
     #expect(told.contains(.leaseLost) == !isSuspended)
   }
 
+  /// Its job was returned, and no other process has taken it.
+  @Test(arguments: Engine.available) func suspendedWhileTheErrorOfAnAttemptIsDescribed_isNotToldAsALoss(
+    on engine: Engine
+  ) async throws {
+    let queue = try Harness(engine.location()).queue, events = queue.events()
+    let described = Gate(), proceed = Gate(), isFirst = Flag()
+    try await queue.register(Count.self) { _, _ in
+      if isFirst.isSet { return BlockOperation {} }
+      isFirst.set()
+      throw DescribedFailure {
+        described.open()
+        proceed.waitBlocking()
+      }
+    }
+    queue.start()
+    let id = try await queue.enqueue(Count(number: 1), options: JobOptions(maxAttempts: 1))
+    await described.wait()
+    await queue.suspend()
+    proceed.open()
+    await until(queue.core.withLock { $0.executions.isEmpty })
+    queue.resume()
+    #expect(try await queue.waitUntilSettled(id)?.state == .done)
+    await queue.stop()
+    let texts = await texts(of: events, through: "done \(id)")
+    #expect(!texts.contains { $0.hasPrefix("leaseLost") } && texts.count { $0.hasPrefix("started") } == 2, "\(texts)")
+  }
+
   @Test(arguments: Engine.available) func operationThatDoesNotEnd_isToldOfOnce_whenTheQueueIsResumed(on engine: Engine)
     async throws
   {
@@ -230,17 +257,28 @@ import Testing
       let queue = try DurableQueue.patient(file), runs = EventRecorder<Int>()
       try await queue.register(Count.self) { job, _ async throws in runs.record(job.number) }
       queue.start()
+      var stored: Set<Int> = []
       for number in 0..<200 {
         async let suspended: Void = queue.suspend()
         async let again: Void = queue.suspend()
-        _ = try? await queue.enqueue(Count(number: number))
+        do {
+          try await queue.enqueue(Count(number: number))
+          stored.insert(number)
+        } catch let error as DatabaseError {
+          #expect(error.code == .suspended)
+        }
         queue.resume()
         _ = await (suspended, again)
         queue.resume()
         if number % 10 == 0 { _ = try await queue.counts() }
       }
+      // It may have refused all of these.
+      try await queue.enqueue(Count(number: 200))
+      stored.insert(200)
       try await queue.waitUntilIdle()
-      #expect(try await queue.counts().total == queue.counts()[.done])
+      #expect(Set(runs.events) == stored)
+      let counts = try await queue.counts()
+      #expect(counts[.done] == stored.count && counts.total == stored.count)
       await queue.stop()
     }
   }
@@ -329,8 +367,7 @@ import Testing
       // From the second on it runs alone: it may be the job that ends its processes.
       #expect(row == [.integer(lapse == 3 ? 6 : 0), .integer(0), .integer(Int64(lapse)), .integer(lapse > 1 ? 2 : 0)])
     }
-    #expect(reported.events.map { $0?.code } == [.tooManyLapses])
-    #expect(reported.events.first??.lapseCount == 3 && reported.events.first??.crashCount == nil)
+    #expect(reported.events.map { $0?.reason } == [.tooManyLapses(3)])
     let error = try #require(try harness.record(id)?.lastError)
     #expect(error.hasPrefix("Job \(id) of the kind “a” is dead: 3 times the process"), "\(error)")
     #expect(error.contains("suspend()") && error.contains("maxLapses"), "\(error)")

@@ -91,7 +91,7 @@ import Testing
   #if os(macOS) || os(Linux)
   @Test func processWithAJobThatDoesNotEnd_endsAtSIGTERM_andAnotherRunsTheJob() async throws {
     try await withDatabaseFile { file in
-      let child = try DurableChild(file, "poll=10")
+      let child = try DurableChild(file, "poll=10", "patience=500")
       await child.tell("start", until: "started")
       child.tell("enqueue 1 deaf")
       await child.wait(for: "holds 1")
@@ -135,7 +135,7 @@ import Testing
     }
     var record = try #require(try harness.record(id))
     #expect(record.failures.map(\.error) == (6...25).map { "error \($0)" })
-    #expect(record.failures.last?.date == Date(milliseconds: harness.now))
+    #expect(record.failures.last?.failedAt == Date(milliseconds: harness.now))
     #expect(record.lastError == "error 25")
     try harness.run(id)
     record = try #require(try harness.record(id))

@@ -32,7 +32,10 @@ import Testing
     #expect(try await queue.job(dependent)?.state == .waiting)
     #expect(try await queue.counts()["send"]?[.waiting] == 2)
     #expect(try await queue.transaction { try $0.execute("SELECT number FROM sent") }.map { $0[0].integerValue } == [7])
-    let texts = await texts(of: events, through: "enqueued #3").filter { !$0.hasPrefix("enqueued #2") }
+    // A look may find what the job has stored, whose kind is not registered, before the dependent
+    // is stored.
+    let texts = await texts(of: events, through: "enqueued #3")
+      .filter { !$0.hasPrefix("enqueued #2") && !$0.hasPrefix("unknownKind ") }
     #expect(texts == ["enqueued #1", "started #1 1", "done #1", "enqueued #3"])
   }
 
@@ -144,6 +147,28 @@ import Testing
     #expect(jobErrorReason { try context.heartbeat() } == .leaseLost)
     #expect(jobErrorReason { try context.checkpoint(Data()) } == .leaseLost)
     #expect(jobErrorReason { try context.complete { _ in } } == .leaseLost)
+    await queue.stop()
+  }
+
+  @Test func checkpoint_thatIsReplaced_itsDeallocatorMayReadTheContext() async throws {
+    let queue = try DurableQueue(location: .memory), seen = EventRecorder<Data?>()
+    try await queue.register(Count.self) { _, context async throws in
+      func store() throws {
+        let bytes = UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 1)
+        bytes.initializeMemory(as: UInt8.self, repeating: 1, count: 64)
+        let deallocator = Data.Deallocator.custom { pointer, _ in
+          pointer.deallocate()
+          seen.record(context.checkpoint)
+        }
+        try context.checkpoint(Data(bytesNoCopy: bytes, count: 64, deallocator: deallocator))
+      }
+      try store()
+      try await context.checkpoint(nil)
+    }
+    queue.start()
+    try await queue.enqueue(Count(number: 1))
+    await seen.wait(forCount: 1)
+    #expect(seen.events == [nil])
     await queue.stop()
   }
 }

@@ -9,7 +9,7 @@ import Testing
 /// Starting, stopping, listening, waiting, and what is left when all is released.
 @Suite(.timeLimit(.minutes(30))) struct LifecycleTests {
   @Test(arguments: Engine.available) func stoppedWhileAJobIsClaimed_isCancelledToo(on engine: Engine) async throws {
-    for _ in 0..<100 {
+    for _ in 0..<Scale.count(100, least: 20) {
       let queue = try DurableQueue(location: engine.location())
       try await queue.register(Count.self) { _, _ in NeverFinishingOperation<Void>() }
       let id = try await queue.enqueue(Count(number: 1))
@@ -135,6 +135,7 @@ import Testing
       let clock = ManualClock()
       var configuration = DurableQueue.Configuration()
       configuration.clock = JobClock(clock, startingAt: harness.start.addingTimeInterval(3600))
+      configuration.busyTimeout = .seconds(60)
       let other = try DurableQueue(location: .file(file), configuration: configuration)
       let rescues = other.events()
       other.start()

@@ -134,12 +134,12 @@ import Testing
     harness.queue.start()
     let later = try await harness.queue.enqueue(Count(number: 1), options: JobOptions(start: .after(.seconds(3600))))
     let date = try await harness.queue.enqueue(
-      Count(number: 2), options: JobOptions(start: .at(harness.start.addingTimeInterval(7200))))
+      Count(number: 2), options: JobOptions(start: .at(harness.start.addingTimeInterval(3_600_000))))
     try await harness.queue.waitUntilIdle()
     #expect(try await harness.queue.job(later)?.state == .scheduled)
     await harness.advance(by: .seconds(3600), until: .done, of: later)
     #expect(try await harness.queue.job(date)?.state == .scheduled)
-    await harness.advance(by: .seconds(3600), until: .done, of: date)
+    await harness.advance(by: .seconds(3_600_000), until: .done, of: date)
     await harness.queue.stop()
   }
 
@@ -207,6 +207,35 @@ import Testing
     try await queue.waitUntilIdle()
     #expect(seen.events.sorted() == [1, 2, 3, 4, 5])
     #expect(try await queue.job(id)?.state == .done)
+    await queue.stop()
+  }
+
+  /// A clock that calls something when it is read.
+  private final class AskingClock: Clock, Sendable {
+    let whenAsked = LockBox<(@Sendable () -> Void)?>(nil)
+
+    var now: ContinuousClock.Instant {
+      whenAsked.withLock { $0 }?()
+      return ContinuousClock.now
+    }
+
+    var minimumResolution: Duration { .zero }
+
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+      try await ContinuousClock().sleep(until: deadline, tolerance: tolerance)
+    }
+  }
+
+  @Test func clockOfTheUser_mayAskTheQueue() async throws {
+    let clock = AskingClock()
+    var configuration = DurableQueue.Configuration()
+    configuration.clock = JobClock(clock)
+    let queue = try DurableQueue(location: .memory, configuration: configuration)
+    try await queue.register(Count.self) { _, _ in BlockOperation {} }
+    clock.whenAsked.withLock { $0 = { [weak queue] in _ = queue?.registeredKinds } }
+    queue.start()
+    try await queue.enqueue(Count(number: 1))
+    try await queue.waitUntilIdle()
     await queue.stop()
   }
 }

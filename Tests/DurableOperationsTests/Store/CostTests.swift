@@ -58,6 +58,21 @@ import Testing
     #expect(try few * 2 < work(jobs: 600, kinds: 1) * 3)
   }
 
+  @Test func claim_ofALimitedKind_countsThoseThatExecuteAlone() throws {
+    func work(others: Int) throws -> Int {
+      let harness = try StoreHarness()
+      try harness.session { try $0.setLimit(3, kind: "a") }
+      try harness.fill(others, .done, from: 100)
+      try harness.fill(others, .held, from: 100_000)
+      try harness.enqueue()
+      var claimed = 0
+      let work = try harness.work { claimed = try harness.claimed().count }
+      #expect(claimed == 1)
+      return work
+    }
+    #expect(try work(others: 5000) == work(others: 5))
+  }
+
   @Test func claims_ofManyNumbersOfKinds_keepTheSameStatements() throws {
     let harness = try StoreHarness()
     func claim(kinds: Int) throws {
@@ -75,7 +90,7 @@ import Testing
 
   // MARK: - Unique keys
 
-  @Test(arguments: [UniqueKey.unsettledStates, [.waiting, .done]])
+  @Test(arguments: [UniqueKey("").states, [.waiting, .done]])
   func uniqueKey_thatWasUsedOften_costsTheSame(_ states: Set<JobState>) throws {
     func work(done: Int) throws -> Int {
       let harness = try StoreHarness()

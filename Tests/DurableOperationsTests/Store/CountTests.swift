@@ -69,6 +69,29 @@ import Testing
     }
   }
 
+  @Test func whatAnOlderProgramEnded_leavesRoomUnderTheLimit() async throws {
+    try await withDatabaseFile { file in
+      let old = try SQLiteStore(
+        path: file.path, configuration: DurableQueue.Configuration(), events: EventHub(), mustExist: false,
+        migrations: [Schema.migrations[0]])
+      let harness = try StoreHarness(at: .file(file))
+      try old.connection.transaction { _ = try old.enqueue([StoreHarness.job("a")]) }
+      try old.connection.execute("UPDATE durable_jobs SET state = 3, worker = 77, claim = 1")
+      // It is counted.
+      try harness.session { try $0.begin(resuming: nil) }
+      try old.connection.execute("DELETE FROM durable_jobs")
+      try harness.session { try $0.setLimit(1, kind: "a") }
+      let id = try harness.enqueue(), next = try harness.enqueue()
+      #expect(try harness.claimed() == [id])
+      // What ends in the same round makes room, too.
+      let end = StoreHarness.acknowledgement(of: id)
+      let kind = try harness.session { try $0.number(ofKind: "a") }
+      let request = ClaimRequest(kinds: [(kind, .max)], limit: 9, isOnline: true, mayRunAlone: true)
+      let claim = try harness.session { try harness.perform($0, claiming: request, ends: [end]) }
+      #expect(claim.jobs.map(\.id) == [next])
+    }
+  }
+
   @Test func youngFile_isNotCountedAnew() async throws {
     try await withDatabaseFile { file in
       let queue = try DurableQueue.patient(file)

@@ -127,6 +127,32 @@ import Testing
     #expect(try harness.state(retried) == .blocked)
   }
 
+  @Test(arguments: Engine.available) func lateEndOfALostAttempt_leavesDependentsAsTheyAre(on engine: Engine) throws {
+    // The job dies in another process, or with its own: then nobody has claimed it since.
+    for diesWithItsProcess in [false, true] {
+      for result in [.done, .dead("late")] as [Acknowledgement.Result] {
+        let harness = try StoreHarness(on: engine)
+        let first = try harness.enqueue()
+        let dependents = try [PrerequisiteFailure.cancel, .die].map { policy in
+          try harness.enqueue("b", JobOptions(dependsOn: [first], whenPrerequisiteFails: policy))
+        }
+        let old = try harness.claim().jobs[0]
+        #expect(old.id == first)
+        try harness.lose(diesWithItsProcess ? .crashed : .stoodStill, maxCrashes: diesWithItsProcess ? 1 : nil)
+        try harness.takeIn()
+        if !diesWithItsProcess { try harness.run(first, .dead("no")) }
+        #expect(try harness.state(first) == .dead)
+        for dependent in dependents { try harness.session { try $0.retry(dependent) } }
+        let late = StoreHarness.acknowledgement(of: first, claim: old.claim, result)
+        _ = try harness.session { try harness.perform($0, ends: [late]) }
+        #expect(try harness.state(first) == .dead)
+        for dependent in dependents {
+          #expect(try harness.state(dependent) == .blocked, "\(result), with its process: \(diesWithItsProcess)")
+        }
+      }
+    }
+  }
+
   @Test(arguments: Engine.available) func heldDependent_staysHeldWhenReleased(on engine: Engine) throws {
     let harness = try StoreHarness(on: engine)
     let first = try harness.enqueue()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(30))) struct UniqueKeyTests {
   private func options(
-    _ conflict: UniqueKey.Conflict = .reject, states: Set<JobState> = UniqueKey.unsettledStates,
+    _ conflict: UniqueKey.Conflict = .reject, states: Set<JobState> = UniqueKey("").states,
     _ change: (inout JobOptions) -> Void = { _ in }
   ) -> JobOptions {
     var options = JobOptions(uniqueKey: UniqueKey("k", whenTaken: conflict, by: states))
@@ -239,6 +239,39 @@ import Testing
     #expect(try harness.state(old) == .cancelled)
     #expect(try harness.state(dependent) == .blocked)
     #expect(try harness.record(dependent)?.prerequisites == [new])
+  }
+
+  @Test(arguments: Engine.available)
+  func replacedWhileExecuting_waitsAgain_andIsDeleted_dependentsWaitForTheNewOne(on engine: Engine) throws {
+    // Alone, or with all in its state.
+    for isAlone in [true, false] {
+      let harness = try StoreHarness(on: engine)
+      let old = try harness.enqueue("a", options(.replace))
+      #expect(try harness.claimed() == [old])
+      let dependent = try harness.enqueue("b", JobOptions(dependsOn: [old], whenPrerequisiteFails: .die))
+      let new = try harness.enqueue("a", options(.replace))
+      let both = try harness.enqueue("b", JobOptions(dependsOn: [old, new], whenPrerequisiteFails: .die))
+      try harness.lose(.stoodStill)
+      if isAlone {
+        try harness.session { try $0.delete(old) }
+      } else {
+        var failed: Set<JobID> = []
+        let ids = try harness.session { try $0.ids(JobFilter(kind: "a", states: [.waiting])) }
+        #expect(ids == [old])
+        let count = try harness.session { try $0.delete(ids[...], in: [.waiting], failed: &failed) }
+        #expect(count == 1)
+        #expect(failed.isEmpty)
+      }
+      #expect(try harness.state(old) == nil, "\(isAlone)")
+      for id in [dependent, both] {
+        #expect(try harness.state(id) == .blocked, "\(isAlone)")
+        #expect(try harness.record(id)?.unmetPrerequisites == 1, "\(isAlone)")
+        #expect(try harness.record(id)?.prerequisites == [new], "\(isAlone)")
+      }
+      try harness.takeIn()
+      try harness.run(new)
+      for id in [dependent, both] { #expect(try harness.state(id) == .waiting, "\(isAlone)") }
+    }
   }
 
   @Test(arguments: Engine.available)

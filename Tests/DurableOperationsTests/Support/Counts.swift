@@ -23,6 +23,12 @@ struct CountedJobs: Equatable, CustomStringConvertible {
 }
 
 extension DurableQueue {
+  /// Whether there are jobs, and each of them has ended, is held, or waits for another.
+  func hasNothingToRun() throws -> Bool {
+    let counts = try counts()
+    return counts.total > 0 && counts[.waiting] + counts[.scheduled] + counts[.executing] == 0
+  }
+
   /// What is kept, and what there is at the same moment.
   func bothCounts() throws -> (kept: CountedJobs, counted: CountedJobs) {
     try core.reader.withSQLite { store in

@@ -21,6 +21,25 @@ extension StoreHarness {
     return counter.pointee
   }
 
+  /// Has something else happen at one of the instructions of what the database does meanwhile.
+  /// Returns whether there are so many.
+  func interrupting(
+    at instruction: Int, by act: @escaping () throws -> Void, _ body: () throws -> Void
+  ) throws -> Bool {
+    let interruption = Interruption(at: instruction, act)
+    let handle = store.connection.handle
+    sqlite3_progress_handler(
+      handle, 1,
+      {
+        Unmanaged<Interruption>.fromOpaque($0!).takeUnretainedValue().step()
+        return 0
+      }, Unmanaged.passUnretained(interruption).toOpaque())
+    defer { sqlite3_progress_handler(handle, 0, nil, nil) }
+    try withExtendedLifetime(interruption) { try body() }
+    try interruption.result?.get()
+    return interruption.result != nil
+  }
+
   /// A figure of all statements that are kept, together.
   func status(_ figure: Int32) -> Int {
     keptStatements.reduce(0) { $0 + Int(sqlite3_stmt_status($1, figure, 0)) }
@@ -46,5 +65,23 @@ extension StoreHarness {
         ])
       try store.recount()
     }
+  }
+}
+
+/// Counts instructions, and does something at one of them.
+private final class Interruption {
+  private var left: Int
+  private let act: () throws -> Void
+  /// What came of it; nil before.
+  private(set) var result: Result<Void, any Error>?
+
+  init(at instruction: Int, _ act: @escaping () throws -> Void) {
+    left = instruction
+    self.act = act
+  }
+
+  func step() {
+    left -= 1
+    if left == 0 { result = Result { try act() } }
   }
 }

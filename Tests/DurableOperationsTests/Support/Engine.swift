@@ -37,7 +37,7 @@ enum Engine: CaseIterable, CustomTestStringConvertible {
       let server = try PostgresServer.sharedBlocking()
       let schema = "engine\(server.uniqueNumber())"
       // Tables of the test's are made there, too.
-      let url = server.url() + "&options=-csearch_path%3D\(schema)"
+      let url = server.url() + "&connect_timeout=1200&options=-csearch_path%3D\(schema)"
       // So long that no busy machine needs it.
       return .postgres(
         url, PostgresOptions(schema: schema, listens: listens ? .yes : .no, statementTimeout: .seconds(1200)))

@@ -18,6 +18,18 @@ struct TestFailure: Error, Equatable {
   var text = "it failed"
 }
 
+/// An error that calls `body` when it is asked for its description.
+struct DescribedFailure: LocalizedError {
+  private let body: @Sendable () -> Void
+
+  init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+  var errorDescription: String? {
+    body()
+    return "it failed"
+  }
+}
+
 /// Calls `body` with the file of a database in a folder of its own, which is removed at the end.
 func withDatabaseFile<R>(_ body: (URL) async throws -> R) async throws -> R {
   let folder = FileManager.default.temporaryDirectory.appending(path: "DurableOperationsTests-\(UUID().uuidString)")

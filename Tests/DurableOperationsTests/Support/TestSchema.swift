@@ -17,7 +17,9 @@ struct TestSchema {
   }
 
   /// - Parameter port: that of a proxy.
-  func url(port: UInt16? = nil) -> String { port.map { server.addressURL(port: $0) } ?? server.url() }
+  func url(port: UInt16? = nil) -> String {
+    port.map { server.addressURL(port: $0) } ?? server.url() + "&connect_timeout=1200"
+  }
 
   func options(
     statementTimeout: Duration = .seconds(1200), pooler: PostgresOptions.Pooler = .none
@@ -48,15 +50,22 @@ struct TestSchema {
   }
 }
 
+extension PostgresConfiguration {
+  /// With time limits so long that no busy machine needs them.
+  static func patient(_ url: String) -> Self {
+    var configuration = Self(url: url)
+    configuration.statementTimeout = .seconds(1200)
+    configuration.connectTimeout = .seconds(1200)
+    return configuration
+  }
+}
+
 /// A look at a schema from outside.
 final class SchemaInspection: Sendable {
   private let connection: PostgresConnection
 
   init(_ url: String, schema: String) throws {
-    var configuration = PostgresConfiguration(url: url)
-    // So long that no busy machine needs it.
-    configuration.statementTimeout = .seconds(1200)
-    configuration.connectTimeout = .seconds(1200)
+    var configuration = PostgresConfiguration.patient(url)
     configuration.settings = [("search_path", PostgresStatement.identifier(schema))]
     connection = try PostgresConnection.connect(configuration)
   }

@@ -187,6 +187,23 @@ import Testing
     for id in ids { #expect(try state(id, sample) == .held) }
   }
 
+  @Test func readerThatGoes_hidesNoFailure() throws {
+    let sample = try Sample()
+    let queue = try sample.queue()
+    let id = try queue.enqueue(Mail(to: "ada"))
+    try queue.schedule(Mail(to: "all"), named: "often", .interval(.seconds(90)))
+    try queue.transaction { _ = try $0.execute("UPDATE durable_periodic SET schedule = 'x'") }
+    let complaints = Locked("")
+    let command = DurableQueueCommand { _ in
+      throw StandardStream.Failure(code: EPIPE)
+    } errors: { text in
+      complaints.withLock { $0 += text }
+    }
+    #expect(command.run(["show", sample.path, id.description, "99"]) == 1)
+    #expect(complaints.current.contains("There is no job #99"), "\(complaints.current)")
+    #expect(command.run(["periodic", sample.path, "--json"]) == 1)
+  }
+
   @Test func databaseFails_inBetween_whatWasDoneIsReported() throws {
     let sample = try Sample()
     let queue = try sample.queue()

@@ -20,6 +20,33 @@ import Testing
     return (sample, queue)
   }
 
+  /// Passwords are hidden in what is shown, and not in what is looked up.
+  @Test(arguments: [
+    "https://example.org/feed?ids%5B%5D=3", "https://example.org:8443/@ada/feed", "mirror postgres://app:secret@db/x",
+  ])
+  func name_thatIsAnAddress_isTakenAsItIs(_ name: String) throws {
+    let sample = try Sample()
+    let queue = try sample.queue()
+    try queue.schedule(Mail(to: "all"), named: name, .interval(.seconds(60)))
+    #expect(tool("unschedule", sample.path, name).status == 0)
+    #expect(try queue.periodicJobs().isEmpty)
+    #expect(tool("pause", sample.path, name, "--new").status == 0)
+    #expect(try queue.counts().kinds.contains { $0.kind == name && $0.isPaused })
+  }
+
+  @Test(arguments: [
+    "https://ada:secret@example.org/feed", "sslmode=require postgresql://app:secret@db/x",
+    "jdbc:postgresql://app:secret@db/x", "DATABASE_URL=postgres://app:secret@db/x",
+  ])
+  func unknownName_withAPassword_showsNone(_ name: String) throws {
+    let sample = try Sample()
+    _ = try sample.queue()
+    for verb in ["unschedule", "pause", "resume"] {
+      let ran = tool(verb, sample.path, name, "--json")
+      #expect(ran.status == 1 && !"\(ran)".contains("secret"), "\(ran)")
+    }
+  }
+
   @Test func periodic_showsNamesKindsSchedulesAndTimes() throws {
     let (sample, queue) = try withSchedules()
     let ran = tool("periodic", sample.path, now: Date(timeIntervalSince1970: 4_000_000_000 - 7200))
@@ -90,7 +117,7 @@ import Testing
     _ = try queue.transaction { db in
       try db.execute(
         "UPDATE durable_periodic SET schedule = ? WHERE name = 'often'",
-        values: [.text("{\"cron\":\"* * * * *\",\"timeZone\":\"Middle/Earth\"}")])
+        [.text("{\"cron\":\"* * * * *\",\"timeZone\":\"Middle/Earth\"}")])
     }
     let ran = tool("periodic", sample.path)
     #expect(ran.status == 1)

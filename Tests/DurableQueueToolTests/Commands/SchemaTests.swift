@@ -13,7 +13,8 @@ import Testing
     var configuration = DurableQueue.Configuration()
     configuration.retention = .forever
     return try DurableQueue(
-      location: .postgres(server.url(role: role), PostgresOptions(schema: schema, migrates: false)),
+      location: .postgres(
+        server.url(role: role), PostgresOptions(schema: schema, statementTimeout: .seconds(1200), migrates: false)),
       configuration: configuration)
   }
 
@@ -84,7 +85,8 @@ import Testing
       ).replacing(schema, with: "SCHEMA")
     }
     let (made, printed) = ("made\(server.uniqueNumber())", "printed\(server.uniqueNumber())")
-    _ = try DurableQueue(location: .postgres(server.url(), PostgresOptions(schema: made)))
+    let options = PostgresOptions(schema: made, statementTimeout: .seconds(1200))
+    _ = try DurableQueue(location: .postgres(server.url(), options))
     try server.query(tool("schema", "--print", "--schema", printed).output)
     #expect(try definition(printed) == definition(made))
   }

@@ -41,13 +41,21 @@ final class Sample: Sendable {
     var configuration = DurableQueue.Configuration()
     configuration.durability = .normal
     configuration.retention = .forever
+    configuration.busyTimeout = .seconds(60)
     return try DurableQueue(location: .file(URL(fileURLWithPath: path)), configuration: configuration)
   }
 
   /// Jobs in all states but executing: their names are the states.
   static func withJobs() async throws -> (sample: Sample, ids: [JobState: JobID]) {
     let sample = try Sample()
-    let queue = try sample.queue()
+    let ids = try await sample.addJobs()
+    // The queue closes the file on another thread, which locks it meanwhile.
+    await until(!FileManager.default.fileExists(atPath: sample.path + "-wal"))
+    return (sample, ids)
+  }
+
+  private func addJobs() async throws -> [JobState: JobID] {
+    let queue = try queue()
     var ids: [JobState: JobID] = [:]
     ids[.done] = try await queue.enqueue(Mail(to: "done"))
     ids[.dead] = try await queue.enqueue(Mail(to: "dead"), options: JobOptions(maxAttempts: 1))
@@ -73,7 +81,7 @@ final class Sample: Sendable {
     let cancelled = try await queue.enqueue(Mail(to: "cancelled"))
     try await queue.cancel(cancelled)
     ids[.cancelled] = cancelled
-    return (sample, ids)
+    return ids
   }
 }
 

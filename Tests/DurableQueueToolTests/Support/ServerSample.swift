@@ -16,14 +16,16 @@ struct ServerSample: Sendable {
   init(on server: PostgresServer? = nil, isMade: Bool = true) async throws {
     self.server = if let server { server } else { try await PostgresServer.shared }
     schema = "tool\(self.server.uniqueNumber())"
-    url = self.server.url()
+    url = self.server.url() + "&connect_timeout=1200"
     if isMade { _ = try queue() }
   }
 
   func queue() throws -> DurableQueue {
     var configuration = DurableQueue.Configuration()
     configuration.retention = .forever
-    return try DurableQueue(location: .postgres(url, PostgresOptions(schema: schema)), configuration: configuration)
+    // So long that no busy machine needs it.
+    let options = PostgresOptions(schema: schema, statementTimeout: .seconds(1200))
+    return try DurableQueue(location: .postgres(url, options), configuration: configuration)
   }
 
   /// Runs the tool about the queue.

@@ -113,6 +113,28 @@ struct DrivenLimitTests {
     #expect(await settled(driver.operation).value == 4)
   }
 
+  @Test("Both limits set at once start nothing by themselves")
+  func setLimits_startsNothingUntilAskedTo() async {
+    let held = (0..<3).map { _ in HeldOperation<Int>() }
+    let driver = RecordingDriver()
+    driver.operation.isSuspended = true
+    await driver.start()
+    driver.run(held)
+    #expect(driver.operation.setLimits(width: 1, isSuspended: true) == false)
+    #expect(driver.operation.setLimits(width: 2, isSuspended: false))
+    #expect(driver.operation.width == 2 && !driver.operation.isSuspended)
+    await settleDown()
+    #expect(!held[0].started.isOpen)
+    driver.operation.startMore()
+    await held[1].started.wait()
+    #expect(!held[2].started.isOpen)
+    held[0].finish(with: 0)
+    await held[2].started.wait()
+    for operation in held[1...] { operation.finish(with: 0) }
+    driver.endWhenIdle()
+    #expect(await settled(driver.operation).value == 3)
+  }
+
   @Test("Suspended before the start, it starts and calls its driver, and nothing else")
   func isSuspended_beforeStart_startsNothing() async {
     let operation = HeldOperation<Int>()

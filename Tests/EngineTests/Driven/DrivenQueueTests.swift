@@ -64,6 +64,36 @@ struct DrivenQueueTests {
     await onWorker { queue.waitUntilAllOperationsAreFinished() }
   }
 
+  @Test("What an operation lets run takes all slots, also if another lane has found nothing in the meantime")
+  func settled_letsTwoRun_bothStart() async {
+    for _ in 0..<Scale.count(2_000, least: 300) {
+      let queue = OperationQueue(limit: 2)
+      let held = (0..<2).map { _ in HeldOperation<Int>() }
+      let operations: [Operation] = [
+        // Until the lane of its neighbour has gone, and not longer than a turn.
+        BlockOperation {
+          let start = ContinuousClock.now
+          while queue.operationCount > 1, start.duration(to: .now) < .microseconds(1_500) {}
+        },
+        BlockOperation {},
+      ]
+      let driven = DrivenOperation<Int>(
+        operationQueue: queue,
+        driver: DrivenOperation.Driver(
+          didStart: { $0.run(tags: [0, 1]) },
+          makeOperation: { _, tag in (tag < 2 ? operations[tag] : held[tag - 2], tag) },
+          operationDidSettle: { operation, _, tag in
+            if held.allSatisfy(\.isFinished) { operation.finish(with: tag) }
+            return tag == 0 ? [2, 3] : []
+          },
+          wasCancelled: { _ in }))
+      await onWorker { driven.start() }
+      for operation in held { await operation.started.wait() }
+      for operation in held { operation.finish(with: 1) }
+      _ = await settled(driven)
+    }
+  }
+
   @Test("While the queue is suspended nothing starts; when it is resumed everything does")
   func run_suspendedQueue_waits() async {
     let queue = OperationQueue(limit: 2, suspended: true)

@@ -126,6 +126,40 @@ struct CompositionEdgeTests {
     #expect(child.asked.current >= 6)
   }
 
+  @Test("A plain child whose isReady is false when its composite is cancelled: it ends once it is ready")
+  func child_notReadyWhenCancelled_endsOnceItIsReady() async {
+    let child = ReadyWhenAllowed()
+    let composite = CompositeOperation(operations: [child])
+    await onWorker { composite.start() }
+    await until(child.asked.current >= 3)
+    composite.cancel()
+    #expect(!composite.isFinished)
+    child.isAllowed.withLock { $0 = true }
+    #expect(await settled(composite).isCancelled)
+    #expect(child.isFinished && (1...2).contains(child.cancels.current))
+  }
+
+  @Test("A cancelled plain child whose isReady looks at its dependencies does not wait for them")
+  func child_readyByItsDependencies_endsWhenCancelled() async {
+    let (never, child) = (BlockOperation {}, ReadyByDependencies())
+    child.addDependency(never)
+    let composite = CompositeOperation(operations: [child])
+    await onWorker { composite.start() }
+    composite.cancel()
+    #expect(await settled(composite).isCancelled)
+  }
+
+  @Test("A plain child whose cancel() does not call super ends once its dependency has finished")
+  func child_cancelsWithoutSuper_endsAfterItsDependency() async {
+    let (dependency, child) = (BlockOperation {}, DeafToCancel())
+    child.addDependency(dependency)
+    let composite = CompositeOperation(operations: [child])
+    await onWorker { composite.start() }
+    composite.cancel()
+    await onWorker { dependency.start() }
+    #expect(await settled(composite).isCancelled)
+  }
+
   @Test("After a cancel a dependency that never finishes is released")
   func cancel_dependencyNeverFinishes_releasesIt() async {
     let released = Gate()
@@ -156,7 +190,7 @@ struct CompositionEdgeTests {
     let source = both.source as? ParallelSource
     await onWorker { both.start() }
     await sibling.started.wait()
-    #expect(await Patience.reached { source?.state.withLock { $0.joined } == [0] })
+    await until(source?.state.withLock { $0.joined } == [0])
     theirs.reject(with: TestError.first)
     #expect(await settled(both).error as? TestError == .first)
     #expect(sibling.outcome?.isCancelled == true)
@@ -199,6 +233,31 @@ private final class PriorityReader: SimpleOperation<Void>, @unchecked Sendable {
   }
 
   override func main() { finish() }
+}
+
+private final class ReadyByDependencies: Operation, @unchecked Sendable {  // no state
+  override var isReady: Bool { super.isReady && dependencies.allSatisfy(\.isFinished) }
+}
+
+private final class DeafToCancel: Operation, @unchecked Sendable {  // no state
+  override func cancel() {}
+}
+
+/// A plain operation that is ready when it is allowed to be.
+private final class ReadyWhenAllowed: Operation, @unchecked Sendable {  // immutable
+  let asked = Locked(0)
+  let cancels = Locked(0)
+  let isAllowed = Locked(false)
+
+  override var isReady: Bool {
+    asked.increment()
+    return isAllowed.current && super.isReady
+  }
+
+  override func cancel() {
+    cancels.increment()
+    super.cancel()
+  }
 }
 
 /// A plain operation that becomes ready after `isReady` was read the given number of times.

@@ -13,8 +13,10 @@ struct QueueFieldTests {
     queue.isSuspended = true
     let operations = [BlockOperation(), SimpleOperation<Void>()]
     #expect(operations.map(\.isInQueue) == [false, false])
+    #expect(operations.map { QueueField.mayBeSet(of: $0) } == [false, false])
     for operation in operations { queue.addOperation(operation) }
     #expect(operations.map(\.isInQueue) == [true, true])
+    #expect(operations.map { QueueField.mayBeSet(of: $0) } == [true, true])
     queue.isSuspended = false
     queue.waitUntilAllOperationsAreFinished()
     #expect(operations.map(\.isInQueue) == [false, false])

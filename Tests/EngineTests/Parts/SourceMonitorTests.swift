@@ -86,7 +86,7 @@ struct SourceMonitorTests {
     let watched = Watched(kind, child)
     let source = watched.owner.source
     watched.owner.start()
-    #expect(await Patience.reached { source?.waitsForTheirs == true })
+    await until(source?.waitsForTheirs == true)
     watched.owner.cancel()
     #expect(await watched.events() == ["added", "started", "settled", "end"])
     child.finish(with: 1)

@@ -311,8 +311,8 @@ struct LaneStateTests {
     #expect(!lanes.hasWork && lanes.sources.isEmpty && lanes.firstSource == nil && lanes.nextSource() == nil)
   }
 
-  @Test("Sources without work are released, though no lane asks for another")
-  func exhausted_lastSource_isReleased() throws {
+  @Test("Sources without work are handed out to be released, though no lane asks for another")
+  func exhausted_lastSource_isHandedOut() throws {
     var lanes = Lanes(holdsSlot: false)
     weak var first: LaneSource?
     weak var second: LaneSource?
@@ -326,7 +326,10 @@ struct LaneStateTests {
         lanes.exhausted(source, generation: generation)
       }
     }
+    // The caller releases them, under no lock.
+    #expect(first != nil && second != nil)
+    #expect(lanes.takeDropped().map(\.description) == ["first", "second", "first", "second"])
     #expect(first == nil && second == nil)
-    #expect(!lanes.hasWork)
+    #expect(!lanes.hasWork && lanes.takeDropped().isEmpty)
   }
 }

@@ -9,7 +9,7 @@ extension OperationState: ExpressibleByStringLiteral, CustomStringConvertible {
     ("hasListeners", .hasListeners), ("hasDependencies", .hasDependencies), ("readinessWasRead", .readinessWasRead),
     ("adopted", .adopted), ("finishesWhenStarted", .finishesWhenStarted), ("needsNoSlot", .needsNoSlot),
     ("hasQualityOfService", .hasQualityOfService), ("endsByItself", .endsByItself), ("mainReturned", .mainReturned),
-    ("watched", .watched),
+    ("watched", .watched), ("entersQueue", .entersQueue), ("beginsInMain", .beginsInMain),
   ]
 
   /// Reads the words that `description` writes.
@@ -41,7 +41,7 @@ extension OperationState {
   /// All inputs of the machine.
   enum Input: Hashable, CaseIterable, Sendable {
     case start, cancel, succeed, fail, settleCancelled, publish, publishFinishing, deferFinish, finish, announce
-    case addObserver, addCompletion, addCancelHook, adopt, returnFromMain, beginWatch
+    case addObserver, addCompletion, addCancelHook, adopt, adoptForQueue, returnFromMain, beginWatch
 
     /// The only phase in which the winner of the settling may do this; nil if any caller may at any
     /// time.
@@ -51,7 +51,7 @@ extension OperationState {
       case .deferFinish, .finish: .settled
       case .announce: .finished
       case .start, .cancel, .succeed, .fail, .settleCancelled, .addObserver, .addCompletion, .addCancelHook, .adopt,
-        .returnFromMain, .beginWatch:
+        .adoptForQueue, .returnFromMain, .beginWatch:
         nil
       }
     }
@@ -77,6 +77,7 @@ extension OperationState {
     case .addCompletion: addCompletion() ? "keep" : "late"
     case .addCancelHook: "\(addCancelHook())"
     case .adopt: adopt() ? "yes" : "no"
+    case .adoptForQueue: adopt(entersQueue: true) ? "yes" : "no"
     case .returnFromMain: returnFromMain() ? "watch" : "-"
     case .beginWatch: beginWatch() ? "watch" : "-"
     }

@@ -21,6 +21,19 @@ struct OperationStateTests {
     lines.map { Row(before: $0.before, input: input, action: $0.action, after: $0.after ?? $0.before) }
   }
 
+  private static func adoptions(_ input: OperationState.Input, leaving flags: String) -> [Row] {
+    rows(
+      input,
+      ("pending", "yes", OperationState(stringLiteral: "pending \(flags)")),
+      ("pending cancelled", "yes", OperationState(stringLiteral: "pending cancelled \(flags)")),
+      ("pending adopted", "no", nil),
+      ("executing started", "no", nil),
+      ("settling as-success", "no", nil),
+      ("settled as-success", "no", nil),
+      ("finished as-success", "no", nil),
+      ("announced as-success", "no", nil))
+  }
+
   static let start = rows(
     .start,
     ("pending", "run", "executing started"),
@@ -144,16 +157,8 @@ struct OperationStateTests {
       ("settled as-success started", "drop", nil),
       ("finished as-success started", "drop", nil),
       ("announced as-success started", "drop", nil))
-    + rows(
-      .adopt,
-      ("pending", "yes", "pending adopted"),
-      ("pending cancelled", "yes", "pending cancelled adopted"),
-      ("pending adopted", "no", nil),
-      ("executing started", "no", nil),
-      ("settling as-success", "no", nil),
-      ("settled as-success", "no", nil),
-      ("finished as-success", "no", nil),
-      ("announced as-success", "no", nil))
+    + adoptions(.adopt, leaving: "adopted")
+    + adoptions(.adoptForQueue, leaving: "adopted entersQueue readinessWasRead")
 
   static let hanging =
     rows(
@@ -163,6 +168,10 @@ struct OperationStateTests {
       ("executing started cancelled", "watch", "executing started cancelled mainReturned watched"),
       ("executing started cancelled endsByItself", "-", "executing started cancelled endsByItself mainReturned"),
       ("executing started cancelled needsNoSlot", "-", "executing started cancelled needsNoSlot mainReturned"),
+      (
+        "executing started cancelled needsNoSlot beginsInMain", "watch",
+        "executing started cancelled needsNoSlot beginsInMain mainReturned watched"
+      ),
       ("settling as-success started", "-", nil),
       ("settled as-success started", "-", nil),
       ("finished as-success started", "-", nil),
@@ -176,6 +185,11 @@ struct OperationStateTests {
       ("executing started cancelled mainReturned watched", "-", nil),
       ("executing started cancelled mainReturned endsByItself", "-", nil),
       ("executing started cancelled mainReturned needsNoSlot", "-", nil),
+      (
+        "executing started cancelled mainReturned needsNoSlot beginsInMain", "watch",
+        "executing started cancelled mainReturned needsNoSlot beginsInMain watched"
+      ),
+      ("executing started cancelled mainReturned needsNoSlot beginsInMain endsByItself", "-", nil),
       ("settling as-cancelled started cancelled mainReturned", "-", nil),
       ("settled as-cancelled started cancelled mainReturned", "-", nil),
       ("finished as-cancelled started cancelled mainReturned", "-", nil),

@@ -77,7 +77,7 @@ struct OperationStateWalkTests {
         return ledger.runs || ledger.settlesUnrun ? "the finish waits for a start that has been" : nil
       case (.announce, _):
         return (action == "tell") == ledger.keepsListener ? nil : "a listener is lost, or made up"
-      case (.adopt, "yes"):
+      case (.adopt, "yes"), (.adoptForQueue, "yes"):
         return ledger.wasAdopted ? "it is adopted twice" : nil
       case (.returnFromMain, "watch"), (.beginWatch, "watch"):
         if ledger.isWatched { return "it is watched twice" }
@@ -96,7 +96,7 @@ struct OperationStateWalkTests {
       case (.start, "finish"): ledger.finishesInStart = true
       case (.cancel, "callHooks"): ledger.callsHooks = true
       case (.deferFinish, "later"): ledger.isDeferred = true
-      case (.adopt, "yes"): ledger.wasAdopted = true
+      case (.adopt, "yes"), (.adoptForQueue, "yes"): ledger.wasAdopted = true
       case (.returnFromMain, _):
         ledger.mainHasReturned = true
         if action == "watch" { ledger.isWatched = true }

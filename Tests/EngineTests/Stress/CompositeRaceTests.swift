@@ -156,4 +156,21 @@ struct CompositeRaceTests {
       #expect(outcome.value?.count == (onQueue ? 4 : 60))
     }
   }
+
+  @Test func cancelAllOperations_whileTheLimitIsSet_reachesAllThatWait() async {
+    let complaints = await Race.run(rounds: Scale.count(20_000, least: 1_000), threads: 2) { _, _ in
+      let queue = OperationQueue(limit: 1, suspended: true)
+      let leaves = (0..<4).map { succeeding($0) }
+      let composite = CompositeOperation(operations: leaves, operationQueue: queue)
+      composite.start()
+      return Race.Round(bodies: [{ queue.cancelAllOperations() }, { composite.maxConcurrentOperationCount = 2 }]) {
+        defer {
+          composite.cancel()
+          queue.isSuspended = false
+        }
+        return leaves.allSatisfy(\.isCancelled) ? nil : "The cancel was lost"
+      }
+    }
+    #expect(complaints.isEmpty)
+  }
 }

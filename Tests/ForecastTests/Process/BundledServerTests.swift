@@ -35,8 +35,12 @@ import Testing
     #expect(result.status == 0)
     let log = lines(result.errors)
     #expect(log.filter { $0.hasPrefix("token ") } == ["token                   refreshed (1)"])
-    #expect(log.contains("search Lisbon           is answered with 401"))
-    #expect(log.contains("search Lisbon           is asked for again"))
+    // Which ones were asked for before the refresh depends on the threads; the first one was.
+    let refused = ["Lisbon", "Oslo", "Nairobi", "Cairo"]
+      .map { "search \($0)".padding(toLength: 24, withPad: " ", startingAt: 0) }
+      .filter { log.contains($0 + "is answered with 401") }
+    #expect(!refused.isEmpty)
+    #expect(refused.allSatisfy { log.contains($0 + "is asked for again") }, "\(log)")
     #expect(log.contains("forecast Cairo          is answered with 200"))
     #expect(!log.contains { $0.contains("rate limit") })
   }
@@ -61,7 +65,7 @@ import Testing
 
   @Test func requestsThatWereHeld_haveTheTokenOfTheMoment() async throws {
     let result = try await Tool.run(
-      "--verbose", "--token-uses", "4", "--rate", "1", "Lisbon", "Cairo", "Tokyo", "Paris")
+      "--verbose", "--token-uses", "4", "--rate", "2", "Lisbon", "Cairo", "Tokyo", "Paris")
     #expect(result.status == 0)
     #expect(result.errors.contains("waits, by the rate limit"))
     #expect(lines(result.errors).count { $0.hasPrefix("token ") } == 2)

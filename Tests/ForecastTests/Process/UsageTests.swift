@@ -19,10 +19,12 @@ import Testing
     (["--date", "2026-02-30", "Oslo"], "--date cannot be “2026-02-30”.", "--date 2026-03-29"),
     (["--server", "127.0.0.1", "Oslo"], "--server cannot be “127.0.0.1”.", "http or https address"),
     (["--server", "ftp://host", "Oslo"], "--server cannot be “ftp://host”.", "http or https address"),
+    (["--server", "ftp://app:se@same@host", "Oslo"], "--server cannot be “ftp://app:********@host”.", "http or https"),
     (["--timeline=", "Oslo"], "--timeline needs a value.", "timeline.html"),
     (["--verbose=yes", "Oslo"], "--verbose takes no value", "Write --verbose alone."),
     (["--verbos", "Oslo"], "--verbos is not an option.", "Did you mean --verbose?"),
     (["-x", "Oslo"], "-x is not an option.", "Forecast --help"),
+    (["--server", "http://app:se#same@example.org", "Oslo"], "--server cannot be “http://app:********@", "%23"),
   ])
   func commandLine_thatIsWrong_saysWhatToDo(_ arguments: [String], _ problem: String, _ remedy: String) throws {
     let error = try #require(throws: UsageError.self) { try OptionParser.parse(arguments) }
@@ -43,6 +45,11 @@ import Testing
         "--date",
         "2026-03-29", "-v", "--timeline", "a.html", " Oslo ", "--", "-1 Island",
       ]) == options)
+  }
+
+  @Test func passwordOfTheServer_isKeptForTheRequests() throws {
+    let address = "http://app:sesame@example.org"
+    #expect(try OptionParser.parse(["--server", address, "Oslo"]).server?.absoluteString == address)
   }
 
   @Test func commandLine_thatIsWrong_exitsWith64() async throws {

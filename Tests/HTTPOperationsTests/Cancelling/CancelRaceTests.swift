@@ -50,15 +50,18 @@ import Testing
       }
       await settled.wait(forCount: Self.rounds)
       #expect(settled.events.sorted() == Array(0..<Self.rounds))
-      for (round, operation) in operations.enumerated() {
+      for operation in operations {
         switch operation.outcome {
         case .success(let response):
           #expect(response.file == nil || (try? Data(contentsOf: response.file!))?.count == 300_000)
         case .failure(let error): #expect((error as? HTTPStatusError)?.status == 401)
-        case .cancelled: #expect(!FileManager.default.fileExists(atPath: folder.file("out/\(round)").path))
+        // The move of a whole file is not stopped.
+        case .cancelled: break
         case nil: Issue.record("has not settled")
         }
       }
+      // A disk that is slow for a second removes it later.
+      await until((try? folder.contents().contains { $0.hasSuffix(".part") }) == false)
       let contents = try folder.contents()
       #expect(!contents.contains { $0.hasSuffix(".part") })
     }

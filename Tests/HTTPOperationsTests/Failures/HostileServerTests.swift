@@ -23,7 +23,7 @@ import FoundationNetworking
     let testDescription: String
     let answer: HTTPAnswer
     let end: End
-    var limits = HTTPOptions(bodyInMemory: 1 << 20)
+    var limits = HTTPOptions(maxBodySize: 1 << 20)
 
     init(_ name: String, _ answer: HTTPAnswer, _ end: End) {
       testDescription = name
@@ -254,9 +254,9 @@ import FoundationNetworking
       for (path, head) in [("/body", Self.ok + "Content-Length: 100000\r\n\r\n"), ("/header", Self.ok + "X: ")] {
         server.route(path, .endless(head, then: HTTPPiece("x").delayed(by: .milliseconds(20))))
         // The time with nothing is never over, that of the whole request is.
-        let operation = HTTPOperation(request(server.url(path)), options: HTTPOptions(totalTime: .milliseconds(500)))
+        let operation = HTTPOperation(request(server.url(path)), options: HTTPOptions(totalTime: .milliseconds(300)))
         let error = try #require(await outcomeOfStarting(operation).httpError)
-        #expect(error.code == .timedOut && "\(error)".contains("0.5 seconds"), "\(error)")
+        #expect(error.code == .timedOut && "\(error)".contains("0.3 seconds"), "\(error)")
       }
     }
   }
@@ -283,7 +283,7 @@ import FoundationNetworking
           for _ in 0..<20 {
             // Much for a busy machine, and little for a request that starves.
             let operation = HTTPOperation(
-              request(good.url()), session: session, options: HTTPOptions(totalTime: .seconds(120)))
+              request(good.url()), session: session, options: HTTPOptions(totalTime: .seconds(1_200)))
             let answer = await outcomeOfStarting(operation)
             #expect(answer.value?.text == "good", "\(answer)")
           }

@@ -35,7 +35,8 @@ import FoundationNetworking
   @Test(arguments: [
     ["127.0.0.1", "127.0.0.1"], ["[::1]", "::1"], ["[::1]", "[::1]"], ["host.example", "HOST.example."],
     ["host.example.", "Host.example"], ["bücher.example", "BÜCHER.example"],
-    ["bücher.example", "xn--bcher-kva.example"],
+    ["bücher.example", "xn--bcher-kva.example"], ["[fe80::1%25eth0]", "[fe80::1%25eth0]"],
+    ["[fe80::1%25eth0]", "fe80::1%eth0"],
   ])
   func host_isFound_howeverItIsSpelt(_ hosts: [String]) {
     let options = HTTPOptions(pinnedKeys: [hosts[1]: ["a"], "other.example": ["b"]])

@@ -87,6 +87,31 @@ import FoundationNetworking
     }
   }
 
+  #if os(Linux)
+  /// A range counts in the packed bytes, and a part of these cannot be unpacked.
+  @Test func partOfABody_isNotAskedForPacked() async throws {
+    try await withServer { server in
+      server.route("/", .ok())
+      let part = request(server.url()) { $0.setValue("bytes=3-", forHTTPHeaderField: "range") }
+      try await HTTPOperation(part).run()
+      try await HTTPOperation(request(server.url())).run()
+      #expect(server.requests.events.map { $0.headers["accept-encoding"] } == ["identity", "gzip, deflate"])
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func header_thatIsTooLargeForLibcurl_isAnErrorOfTheRequest(_ isField: Bool) async throws {
+    try await withServer { server in
+      server.route("/", .ok())
+      let long = String(repeating: "a", count: 1_100_000)
+      let sent = request(server.url() + (isField ? "" : "?q=\(long)"))
+      let outcome = await outcomeOfStarting(HTTPOperation(sent, headers: isField ? ["X-Long": long] : [:]))
+      #expect(outcome.httpError?.code == .invalidRequest, "\(outcome)")
+      #expect(server.requests.count == 0)
+    }
+  }
+  #endif
+
   @Test func headers_replaceThoseOfTheRequest() async throws {
     try await withServer { server in
       server.route("/", .ok())
@@ -164,11 +189,11 @@ import FoundationNetworking
 
   // MARK: - Limits
 
-  @Test func bodyInMemory_isLimited_andTheLimitIsNamed() async throws {
+  @Test func maxBodySize_isLimited_andTheLimitIsNamed() async throws {
     try await withServer { server in
       server.route("/", .ok("12345"))
       func outcome(_ limit: Int) async -> Outcome<HTTPResponse> {
-        await outcomeOfStarting(HTTPOperation(request(server.url()), options: HTTPOptions(bodyInMemory: limit)))
+        await outcomeOfStarting(HTTPOperation(request(server.url()), options: HTTPOptions(maxBodySize: limit)))
       }
       #expect(await outcome(5).value?.text == "12345")
       let error = try #require(await outcome(4).httpError)
@@ -182,7 +207,7 @@ import FoundationNetworking
     try await withServer { server in
       server.route("/", .status(503, body: "12345"))
       let download = HTTPOperation(
-        request(server.url()), transfer: .download(to: folder.file("file")), options: HTTPOptions(bodyInMemory: 4))
+        request(server.url()), transfer: .download(to: folder.file("file")), options: HTTPOptions(maxBodySize: 4))
       let error = try #require(await outcomeOfStarting(download).statusError)
       #expect(error.status == 503 && error.body == Data("1234".utf8))
     }
@@ -193,7 +218,7 @@ import FoundationNetworking
     try await withServer { server in
       server.route("/", .ok("12345"))
       try await HTTPOperation(
-        request(server.url()), transfer: .download(to: folder.file("file")), options: HTTPOptions(bodyInMemory: 4)
+        request(server.url()), transfer: .download(to: folder.file("file")), options: HTTPOptions(maxBodySize: 4)
       ).run()
       #expect(folder.text(of: "file") == "12345")
     }

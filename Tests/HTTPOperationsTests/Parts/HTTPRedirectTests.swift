@@ -42,7 +42,7 @@ import FoundationNetworking
   @Test(arguments: [
     ("HTTP://Host/x", "http://host:80"), ("https://host", "https://host:443"), ("https://host:80", "https://host:80"),
     ("http://u:p@host:81/?q", "http://host:81"), ("/path", nil), ("mailto:x@y", nil), ("file:///x", nil),
-    ("http:///x", nil), ("ftp://host/", nil), ("http:x", nil),
+    ("http:///x", nil), ("ftp://host/", nil), ("http:x", nil), ("http://[::1]:81/", "http://[::1]:81"),
   ])
   func server_isSchemeHostAndPort_ofAWebAddress(_ url: String, _ server: String?) {
     #expect(URL(string: url)?.server == server)

@@ -158,4 +158,10 @@ import FoundationNetworking
     let operation = HTTPOperation(request("http://me:pass@host:81/path?key=secret#x", "POST"))
     #expect(operation.name == "POST http://host:81/path")
   }
+
+  @Test func name_hasBracketsAroundAnAddressWithColons() {
+    #expect(HTTPOperation(request("http://[::1]:8080/x?key=1")).name == "GET http://[::1]:8080/x")
+    let error = HTTPError(.connectionRefused, url: URL(string: "http://[2001:db8::8080]/"))
+    #expect(error.description.hasPrefix("http://[2001:db8::8080]/ cannot be connected to"), "\(error)")
+  }
 }

@@ -9,7 +9,7 @@ import Testing
   /// In a process of its own, for the most memory that a process ever had is never forgotten.
   @Test func largeDownload_isNotInMemory() async {
     await #expect(processExitsWith: .success) {
-      let mebibytes = 96
+      let mebibytes = 48
       let folder = try TemporaryFolder()
       try await withServer { server in
         server.route("/small", .large(byteCount: 1 << 20))
@@ -34,7 +34,7 @@ import Testing
         try await HTTPOperation(request(server.url("/small"))).run()
         let before = try DownloadMemoryTests.mostMemoryInMebibytes()
         for path in ["/once", "/twice"] {
-          let operation = HTTPOperation(request(server.url(path)), options: HTTPOptions(bodyInMemory: 8 << 20))
+          let operation = HTTPOperation(request(server.url(path)), options: HTTPOptions(maxBodySize: 8 << 20))
           let error = await outcomeOfStarting(operation).httpError
           precondition(error?.code == .bodyTooLarge, "\(String(describing: error))")
         }

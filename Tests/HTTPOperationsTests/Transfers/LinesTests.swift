@@ -135,7 +135,7 @@ import Testing
             for path in Self.keepBusy(busy) {
               group.addTask {
                 while !isOver.current {
-                  let options = HTTPOptions(bodyInMemory: 1 << 20)
+                  let options = HTTPOptions(maxBodySize: 1 << 20)
                   let outcome = await outcomeOfStarting(
                     HTTPOperation(request(busy.url(path)), session: session, options: options))
                   #expect(!outcome.isCancelled)

@@ -94,6 +94,15 @@ import Testing
     #expect(CurlProxies(["ExceptionsList": [exception]]).isExcepted(host) == isExcepted)
   }
 
+  @Test(arguments: [
+    ("::1", "http://[::1]:3128"), ("[::1]", "http://[::1]:3128"), ("10.0.0.1", "http://10.0.0.1:3128"),
+    ("user:word@proxy", "http://user:word@proxy:3128"),
+  ])
+  func proxy_hasBracketsAroundAnAddressWithColons(_ host: String, _ proxy: String) throws {
+    let proxies = CurlProxies(["HTTPEnable": true, "HTTPProxy": host, "HTTPPort": 3128])
+    #expect(proxies.proxy(for: try #require(URL(string: "http://example.org/"))) == proxy)
+  }
+
   @Test func simpleNames_areExcepted_whenTheSessionSaysSo() {
     let proxies = CurlProxies(["ExcludeSimpleHostnames": true])
     #expect(proxies.isExcepted("printer") && !proxies.isExcepted("printer.local") && !proxies.isExcepted("::1"))

@@ -66,10 +66,9 @@ import FoundationNetworking
     }
   }
 
-  @Test func hostName_ofSeveralAddresses_isAskedAtTheOneThatAnswers() async throws {
-    let refusing = try RefusingPort()
-    // There may be no IPv6, or another server at this port of it.
-    guard let server = try? HTTPServer(beside: refusing) else { return }
+  @Test(.enabled(if: HTTPServer.hasIPv6, "There is no IPv6"))
+  func hostName_ofSeveralAddresses_isAskedAtTheOneThatAnswers() async throws {
+    let (server, refusing) = try HTTPServer.besideRefusingPort()
     server.route("/", .ok("here"))
     let session = session()
     for _ in 0..<3 {
@@ -77,6 +76,7 @@ import FoundationNetworking
         HTTPOperation(request("http://localhost:\(server.port)/"), session: session))
       #expect(answer.value?.text == "here", "\(answer)")
     }
+    withExtendedLifetime(refusing) {}
     await server.stop()
   }
 

@@ -117,6 +117,21 @@ import FoundationNetworking
     }
   }
 
+  #if os(Linux)
+  /// Nobody has read it: what is wrong with it says more.
+  @Test func stream_thatCouldNotBeOpened_isUnreadable_alsoWhenItIsMadeAgain() async throws {
+    try await withServer { server in
+      server.route("/", .echo)
+      let stream = try #require(InputStream(fileAtPath: "/there/is/none"))
+      let request = request(server.url(), "PUT") { $0.httpBodyStream = stream }
+      for _ in 0..<2 {
+        let error = try #require(await outcomeOfStarting(HTTPOperation(request)).httpError)
+        #expect(error.code == .unreadableFile, "\(error)")
+      }
+    }
+  }
+  #endif
+
   @Test func link_isUploadedAsTheFileThatItLeadsTo() async throws {
     try await withServer { server in
       server.route("/", .echo)

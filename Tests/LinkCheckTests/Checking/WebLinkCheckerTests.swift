@@ -11,12 +11,13 @@ import FoundationNetworking
 
 @Suite(.timeLimit(.minutes(30))) struct WebLinkCheckerTests {
   private func check(
-    _ url: String, retries: Int = 2, clock: some Clock<Duration> = ContinuousClock(),
+    _ url: String, retries: Int = 2, retryDelay: Duration = .seconds(4),
+    clock: some Clock<Duration> = ContinuousClock(),
     onPause: @escaping @Sendable (Duration, String) -> Void = { _, _ in }
   ) throws -> SimpleOperation<Verdict> {
     var options = Options()
     options.retries = retries
-    options.retryDelay = .seconds(4)
+    options.retryDelay = retryDelay
     options.timeout = .seconds(3600)
     return WebLinkChecker(options, clock: clock).check(try #require(URL(string: url)), onPause: onPause)
   }
@@ -59,6 +60,24 @@ import FoundationNetworking
       }
       #expect(await outcome(of: check).value == .broken(reason: "503 service unavailable", status: 503))
       #expect(pauses.events == [4, 8, 16, 30, 30].map { .seconds($0) })
+    }
+  }
+
+  @Test func pauseOfMoreThanAHalfMinute_staysAsItWasAskedFor() async throws {
+    try await withServer { server in
+      server.route("/down", .status(503))
+      let clock = ManualClock()
+      let pauses = EventRecorder<Duration>()
+      let check = try check(server.url("/down"), retryDelay: .seconds(45), clock: clock) { pause, _ in
+        pauses.record(pause)
+      }
+      check.start()
+      for _ in 1...2 {
+        await clock.waitForSleeper(dueIn: .seconds(45))
+        clock.advance(by: .seconds(45))
+      }
+      #expect(await outcome(of: check).value == .broken(reason: "503 service unavailable", status: 503))
+      #expect(pauses.events == [.seconds(45), .seconds(45)])
     }
   }
 

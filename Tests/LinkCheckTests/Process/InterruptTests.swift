@@ -53,6 +53,25 @@ import Testing
     }
   }
 
+  @Test func ctrlC_again_whileAFileIsRead_endsItAtOnce_withTheCursorShown() async throws {
+    // Reading it takes long, and nothing ends that. On a busy machine it may all the same be over
+    // before a bar is drawn, or before the interrupt: then a longer one.
+    for count in [400_000, 1_600_000] {
+      let folder = try TemporaryFolder(["a.md": String(repeating: "Some *words* and `code`.\n\n", count: count)])
+      let terminal = try Terminal()
+      let tool = try Tool(["--offline", "a.md"], in: folder, terminal: terminal.device)
+      await until(terminal.shows("\u{1B}[?25l") || tool.hasEnded)
+      await tool.interruptUntilItEnds()
+      let result = try await tool.result()
+      let written = try await terminal.end()
+      if result.status == 0, count < 1_600_000 { continue }
+      #expect(!result.wasKilled)
+      #expect(result.status == 130)
+      #expect(written.ranges(of: "\u{1B}[?25h").count == written.ranges(of: "\u{1B}[?25l").count)
+      return
+    }
+  }
+
   @Test func ctrlC_withManyRequestsUnderWay_cancelsThemAll() async throws {
     try await withServer { server in
       let gate = Gate()

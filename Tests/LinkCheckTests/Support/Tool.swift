@@ -63,9 +63,21 @@ final class Tool: Sendable {
     try await Tool(arguments, in: folder).result()
   }
 
+  var hasEnded: Bool { ended.isOpen }
+
   /// Sends what Ctrl-C sends.
   func interrupt() {
     kill(process.processIdentifier, SIGINT)
+  }
+
+  /// Sends that again and again until the process has ended: what comes at the same time counts
+  /// once.
+  func interruptUntilItEnds() async {
+    var turns = Turns()
+    while !ended.isOpen, !Task.isCancelled {
+      interrupt()
+      await turns.next()
+    }
   }
 
   /// Waits for the end of the process.

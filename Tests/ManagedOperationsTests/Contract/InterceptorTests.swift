@@ -44,18 +44,30 @@ import Testing
     #expect(error?.participant == ".intercepting")
   }
 
+  @Test func intercept_answered_leavesNoTimerOnTheClock() async throws {
+    let clock = ManualClock()
+    let manager = OperationManager(interceptors: [.intercepting(Number.self) { _, _ in .execute }], clock: clock)
+    for number in 1...3 {
+      #expect(try await manager.run(Number(number)) == number)
+      await clock.waitUntilIdle()
+    }
+    #expect(clock.advanceToNextSleeper() == nil)
+  }
+
+  /// Never answers about the number 1, which it may take nine seconds for.
+  private func neverAnswering(_ asked: Gate) -> AnyInterceptor {
+    .intercepting(Number.self, timeout: .seconds(9)) { task, _ in
+      guard task.number == 1 else { return .execute }
+      asked.open()
+      await Gate().wait()
+      return .execute
+    }
+  }
+
   @Test func intercept_neverAnswers_failsAfterItsTimeoutAndTheOthersGoOn() async throws {
     let clock = ManualClock()
     let asked = Gate()
-    let manager = OperationManager(
-      interceptors: [
-        .intercepting(Number.self, timeout: .seconds(9)) { task, _ in
-          guard task.number == 1 else { return .execute }
-          asked.open()
-          await Gate().wait()
-          return .execute
-        }
-      ], clock: clock)
+    let manager = OperationManager(interceptors: [neverAnswering(asked)], clock: clock)
     let stuck = manager.add(Number(1))
     let next = manager.add(Number(2))
     await asked.wait()
@@ -63,6 +75,24 @@ import Testing
     clock.advance(by: .seconds(9))
     #expect(managedError(await settled(stuck))?.code == .interceptionTimedOut)
     #expect(try await next.value == 2)
+  }
+
+  @Test func intercept_timedOut_completionWaitsForTheNext_theNextIsIntercepted() async {
+    let clock = ManualClock()
+    let asked = Gate()
+    let manager = OperationManager(interceptors: [neverAnswering(asked)], clock: clock)
+    let executed = EventRecorder<Int>()
+    let isSeen = EventRecorder<Bool>()
+    let stuck = manager.add(Number(1), startImmediately: false)
+    stuck.completion = { _ in isSeen.record(Patience.isReached { executed.count == 1 }) }
+    stuck.start()
+    manager.add(Number(2, recorder: executed))
+    await asked.wait()
+    await clock.waitForSleeper(dueIn: .seconds(9))
+    clock.advance(by: .seconds(9))
+    await isSeen.wait(forCount: 1)
+    #expect(isSeen.events == [true] && executed.events == [2])
+    await manager.waitUntilIdle()
   }
 
   @Test func rateLimit_empty_releasesOneByOne() async {
@@ -90,6 +120,8 @@ import Testing
     manager.maxConcurrentOperationCount = 1
     manager.add(Number(0, recorder: recorder))
     manager.add(Number(1, recorder: recorder))
+    // Both are of the filling that grows old.
+    await until(manager.heldTaskCount == 2)
     await clock.waitForSleeper(dueIn: .seconds(5))
     clock.advance(by: .seconds(5))
     await recorder.wait(forCount: 2)

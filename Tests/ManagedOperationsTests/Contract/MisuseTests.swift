@@ -48,6 +48,13 @@ struct MisuseTests {
     }
     try expect(result, says: ".rateLimit", "positive duration")
   }
+
+  @Test func anyTask_whoseValueIsAnOperation_traps() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = AnyManagedTask { await Task { SimpleOperation<Int> { $0.finish(with: 1) } }.value }
+    }
+    try expect(result, says: "AnyManagedTask", "would never run")
+  }
   #endif
 
   @Test func operation_thatHasFinished_isAnError() async {

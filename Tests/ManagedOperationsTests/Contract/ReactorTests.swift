@@ -217,6 +217,30 @@ import Testing
     #expect(reactions.current == 2)
   }
 
+  @Test func suspendingReactorDeclines_completionWaitsForTheNext_isNotStuck() async {
+    let second = Gate()
+    let adding = Locked<OperationManager?>(nil)
+    let manager = OperationManager(
+      reactors: [
+        .reacting(
+          configuration: ReactorConfiguration(suspendsQueue: true),
+          when: { outcome, _ in
+            if outcome.error != nil { adding.current?.add(AnyManagedTask<Void> { second.open() }) }
+            return false
+          }
+        ) { _ in .deliver }
+      ], clock: ManualClock())
+    adding.withLock { $0 = manager }
+    let isSeen = EventRecorder<Bool>()
+    let first = manager.add(Scripted<Int> { _ in failing(TestError.first) }, startImmediately: false)
+    first.completion = { _ in isSeen.record(Patience.isReached { second.isOpen }) }
+    first.start()
+    await isSeen.wait(forCount: 1)
+    #expect(isSeen.events == [true])
+    adding.withLock { $0 = nil }
+    await manager.waitUntilIdle()
+  }
+
   @Test func cancel_reacting_settlesAtOnceAndCancelsAReactionOfItsOwn() async {
     for key in [nil, "shared"] as [String?] {
       let (reacting, ended) = (Gate(), Gate())

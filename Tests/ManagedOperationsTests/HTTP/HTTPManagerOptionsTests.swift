@@ -14,7 +14,7 @@ import FoundationNetworking
   func options_ofTheManager_holdForItsRequests(_ hasOwnSession: Bool) async throws {
     try await withServer { server in
       server.route("/", .ok("12345"))
-      let options = HTTPOptions(bodyInMemory: 4)
+      let options = HTTPOptions(maxBodySize: 4)
       let http =
         hasOwnSession
         ? HTTPManager(configuration: .ephemeral, options: options, clock: ManualClock())
@@ -32,16 +32,16 @@ import FoundationNetworking
     try await withServer { server in
       server.route("/", .ok("12345"))
       let asked = request(server.url())
-      let small = HTTPOptions(bodyInMemory: 4)
+      let small = HTTPOptions(maxBodySize: 4)
       let http = HTTPManager(
         options: small,
         interceptors: [
           .intercepting(HTTPTask.self) { task, _ in
-            if task.request.httpMethod == "PUT" { task.options?.bodyInMemory = 5 }
+            if task.request.httpMethod == "PUT" { task.options?.maxBodySize = 5 }
             return .execute
           }
         ], clock: ManualClock())
-      let own = try await http.operations.run(HTTPTask(asked, options: HTTPOptions(bodyInMemory: 5)))
+      let own = try await http.operations.run(HTTPTask(asked, options: HTTPOptions(maxBodySize: 5)))
       #expect(own.body.count == 5)
       let changed = try await http.data(for: request(server.url(), "PUT"))
       #expect(changed.body.count == 5)

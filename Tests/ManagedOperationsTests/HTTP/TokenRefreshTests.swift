@@ -216,4 +216,21 @@ private struct SecretServer {
       #expect(await settled(handles[1]).value?.status == 200)
     }
   }
+
+  #if canImport(FoundationNetworking)
+  /// The first attempt has read it.
+  @Test func bodyThatIsAStream_isNotSentTwice_andSaysSo() async throws {
+    try await withServer { server in
+      server.route("/", .failing(1, with: .status(401), then: .ok()))
+      let http = HTTPManager(reactors: [.refreshingToken { _ in }], clock: ManualClock())
+      var sent = request(server.url(), "PUT")
+      sent.httpBodyStream = InputStream(data: Data("abc".utf8))
+      sent.setValue("3", forHTTPHeaderField: "Content-Length")
+      let error = await settled(http.operations.add(HTTPTask(sent))).error as? HTTPError
+      #expect(error?.code == .invalidRequest)
+      #expect(error?.description.contains("a stream that was read before") == true)
+      #expect(server.count("/") == 1)
+    }
+  }
+  #endif
 }

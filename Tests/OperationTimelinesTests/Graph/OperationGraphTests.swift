@@ -100,7 +100,7 @@ struct OperationGraphTests {
   @Test func drawing_ofLeaf_isOneNode() {
     #expect(nodes(BlockOperation {}.mermaid()) == ["o1[\"BlockOperation\"]:::pending"])
     let hostile = succeeding(1, named: "a\"]:::x\nend")
-    #expect(nodes(hostile.mermaid()) == ["o1[\"a#quot;]:::x<br/>end\"]:::pending"])
+    #expect(nodes(hostile.mermaid()) == ["o1[\"a#quot;]\u{2060}:::x<br/>end\"]:::pending"])
   }
 
   @Test func drawing_ofDeepTree_needsNoDeepStack() {

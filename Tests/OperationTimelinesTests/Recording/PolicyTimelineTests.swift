@@ -107,4 +107,14 @@ struct PolicyTimelineTests {
       ])
     expectNoInternals(recorder.timeline)
   }
+
+  @Test func firstAttempt_cancelledBeforeItBegins_isNumberOne() async {
+    let recorder = TimelineRecorder()
+    let retried = succeeding(1, named: "fetch").retrying { _ in succeeding(2) }
+    recorder.attach(to: retried)
+    retried.cancel()
+    retried.start()
+    await finished(retried)
+    #expect(recorder.timeline.entries.map(\.attempt) == [1, 1])
+  }
 }

@@ -31,6 +31,7 @@ struct TimelineRecorderTests {
     clock.advance(by: .seconds(2))
     await onWorker { _ = second.reject(with: TestError.first) }
     await finished(composite)
+    await untilAllEnded(recorder)
     let entries = recorder.timeline.entries
     #expect(titles(recorder.timeline) == ["both", "both/first", "both/second"])
     #expect(entries.map(\.queued) == [.seconds(1), .seconds(2), .seconds(2)])
@@ -54,6 +55,7 @@ struct TimelineRecorderTests {
       })
     recorder.attach(to: operation)
     _ = try? await operation.run()
+    await untilAllEnded(recorder)
     let timeline = recorder.timeline
     #expect(timeline.entries.map(\.attempt) == [1, 1, 2, 3])
     #expect(timeline.entries.map(\.kind) == [.sequence, .operation, .operation, .operation])
@@ -69,6 +71,7 @@ struct TimelineRecorderTests {
     let operation = CompositeOperation { [chain, all, BlockOperation {}] }
     recorder.attach(to: operation)
     try await operation.run()
+    await untilAllEnded(recorder)
     #expect(
       titles(recorder.timeline).sorted() == [
         "forEach/item", "forEach/item", "map/zip", "parallel", "parallel/BlockOperation", "parallel/forEach",
@@ -85,6 +88,7 @@ struct TimelineRecorderTests {
     composite.cancel()
     await onWorker { composite.start() }
     await finished(composite)
+    await untilAllEnded(recorder)
     let entries = recorder.timeline.entries
     #expect(titles(recorder.timeline) == ["parallel", "parallel/child"])
     #expect(entries.map(\.started) == [nil, nil])
@@ -109,6 +113,7 @@ struct TimelineRecorderTests {
     #expect(timeline.entries.allSatisfy { $0.queued <= timeline.end })
     held.finish(with: 1)
     await finished(composite)
+    await untilAllEnded(recorder)
     #expect(recorder.timeline.entries.allSatisfy { $0.ending == .success })
   }
 
@@ -128,6 +133,7 @@ struct TimelineRecorderTests {
     await second.started.wait()
     second.finish(with: 2)
     await finished(composite)
+    await untilAllEnded(recorder)
     #expect(titles(recorder.timeline) == ["parallel", "parallel/inner", "inner/first", "inner/second"])
     #expect(recorder.timeline.entries.allSatisfy { $0.ending == .success })
   }
@@ -163,6 +169,7 @@ struct TimelineRecorderTests {
     recorder.attach(to: part)
     recorder.attach(to: whole)
     try await whole.run()
+    await untilAllEnded(recorder)
     #expect(titles(recorder.timeline) == ["whole", "whole/part", "part/leaf"])
     #expect(recorder.timeline.entries.allSatisfy { $0.ending == .success })
   }
@@ -183,6 +190,7 @@ struct TimelineRecorderTests {
       })
     recorder.attach(to: operation)
     try await operation.run()
+    await untilAllEnded(recorder)
     let timeline = recorder.timeline
     #expect(timeline.entries.count == 20_021)
     #expect(Set(timeline.entries.compactMap(\.name)) == Set((0..<1000).map { "\($0)" }))
@@ -213,6 +221,11 @@ struct TimelineRecorderTests {
     _ = try await outcome
     #expect(counts == counts.sorted())
     #expect(recorder.timeline.entries.count == 1241)
+  }
+
+  /// Waits until the recorder was told of all ends: it hears of one after those that wait for it.
+  private func untilAllEnded(_ recorder: TimelineRecorder) async {
+    await until(recorder.timeline.entries.allSatisfy { $0.settled != nil })
   }
 
   // MARK: - Release

@@ -52,6 +52,64 @@ struct TerminalProgressTests {
     #expect(clock.sleeperCount == 0)
   }
 
+  /// Holds up the thread that makes a line of it.
+  private struct SlowError: Error, CustomStringConvertible {
+    let isAsked = Gate()
+    let goesOn = Gate()
+
+    var description: String {
+      isAsked.open()
+      goesOn.waitBlocking()
+      return "slow"
+    }
+  }
+
+  @Test(arguments: [false, true]) func finish_whileALineIsMade_waitsForIt(canDraw: Bool) async {
+    let (device, text) = TerminalProgressTests.device(canDraw: canDraw)
+    let terminal = TerminalProgressTests.still(device, maxLines: 10)
+    let (operation, error) = (HeldOperation<Int>("held"), SlowError())
+    operation.start()
+    terminal.track(operation)
+    DispatchQueue.global().async { operation.reject(with: error) }
+    await error.isAsked.wait()
+    let hasFinished = Gate()
+    let end = Task {
+      await terminal.finish()
+      hasFinished.open()
+    }
+    await settleDown()
+    // The end of this writing is not what it waits for.
+    terminal.print("a word")
+    #expect(await Patience.reached { text.current.contains("a word\n") })
+    await settleDown()
+    #expect(!hasFinished.isOpen)
+    error.goesOn.open()
+    await end.value
+    #expect(text.current.hasSuffix("a word\nx held (0:00): slow\n"), "\(text.current)")
+  }
+
+  @Test(arguments: [false, true]) func end_whileItIsBeingDrawn_isNotFollowedByABar(canDraw: Bool) async {
+    let (device, text) = TerminalProgressTests.device(canDraw: canDraw)
+    let operation = HeldOperation<Int>("held")
+    let isDrawing = Locked(false)
+    // The time is read between the reading of what is tracked and the drawing.
+    let now = { @Sendable () -> Duration in
+      if isDrawing.withLock({ isOn in
+        defer { isOn = false }; return isOn
+      }) {
+        operation.finish(with: 1)
+      }
+      return .zero
+    }
+    let terminal = TerminalProgress(device, maxLines: 10, now: now, sleep: { _ in throw CancellationError() })
+    operation.start()
+    terminal.track(operation)
+    isDrawing.withLock { $0 = true }
+    terminal.draw()
+    await terminal.finish()
+    #expect(text.current == "+ held (0:00)\n")
+  }
+
   @Test func release_whileSomethingRuns_leavesNothingAsleep() async {
     let clock = ManualClock()
     do {

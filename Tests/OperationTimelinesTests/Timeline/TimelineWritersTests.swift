@@ -72,6 +72,34 @@ struct TimelineWritersTests {
     }
   }
 
+  /// Would take minutes if each event were compared with those of all tracks.
+  @Test func chromeTrace_ofManyOverlappingEntries_hasATrackForEachThatRunsAtOnce() throws {
+    let count = 40_000
+    // In the first half each begins before the one before it ends, and none has ended when the last
+    // one begins; those of the second half find the tracks of the first ones free.
+    let entries = (0..<count).map { number in
+      let started = number < count / 2 ? number : number + count / 2
+      return Timeline.Entry(
+        id: number + 1, started: .microseconds(started), settled: .microseconds(started + count / 2), ending: .success,
+        thread: .init(number: 1))
+    }
+    let json = try JSONSerialization.jsonObject(with: Data(Timeline(entries: entries).chromeTrace().utf8))
+    let list = try #require((json as? [String: Any])?["traceEvents"] as? [[String: Any]])
+    // None is inside of another one, so those of a track are apart.
+    var ends: [Int: Int] = [:]
+    var seen = 0
+    for event in list where event["ph"] as? String == "X" {
+      let track = try #require(event["tid"] as? NSNumber).intValue
+      let start = Int((try #require(event["ts"] as? NSNumber).doubleValue).rounded())
+      let duration = Int((try #require(event["dur"] as? NSNumber).doubleValue).rounded())
+      if start < ends[track, default: 0] { Issue.record("two events overlap on track \(track)") }
+      ends[track] = start + duration
+      seen += 1
+    }
+    #expect(seen == count)
+    #expect(ends.count == count / 2)
+  }
+
   @Test("The number of a thread is the same in every event, and has a name")
   func chromeTrace_ofCompositionAndWork_namesTheirThreadAlike() throws {
     let thread = Timeline.Thread(number: 2, name: "worker")
@@ -277,6 +305,25 @@ struct TimelineWritersTests {
           classDef pending
         """))
     #expect(timeline.dot().hasPrefix("digraph \"root\" {"))
+  }
+
+  @Test(arguments: [
+    ("https://host/x", "https:\u{2060}//host/x"), ("see www.host", "see www\u{2060}.host"),
+    ("me@host", "me\u{2060}@host"), ("1. fetch", "\u{2060}1. fetch"), ("12) fetch", "\u{2060}12) fetch"),
+    ("- x", "\u{2060}- x"), (" * x", "\u{2060} #42; x"), ("- *", "\u{2060}- #42;"),
+    ("+", "\u{2060}+"), ("---", "\u{2060}---"), ("# x", "\u{2060}#35; x"), ("> x", "\u{2060}#gt; x"),
+    ("a\n- b", "a<br/>\u{2060}- b"), ("1.5 s", "1.5 s"), ("-x", "-x"), ("a - b", "a - b"), ("2", "2"), ("a: b", "a: b"),
+    ("[a](b)", "[a]\u{2060}(b)"), ("map[Int](keys)", "map[Int]\u{2060}(keys)"), ("[a] b", "[a] b"),
+    ("[api]: fetch", "[api]\u{2060}: fetch"), ("Www.host", "Www\u{2060}.host"), ("2*3*4", "2#42;3#42;4"),
+    ("~~x~~", "#126;#126;x#126;#126;"), ("fetch_all__users_", "fetch_all__users_"),
+    ("__init__", "\u{2060}#95;#95;init__"), ("a _b", "a #95;b"), ("\u{915}\u{940}_x_", "\u{915}\u{940}#95;x_"),
+    ("a_b\nc", "a_b<br/>c"),
+    ("2*3*4\na", "2#42;\u{FEFF}3#42;\u{FEFF}4<br/>a"), ("_a_\n~\\!", "#95;\u{FEFF}a_<br/>#126;\u{FEFF}#92;\u{FEFF}!"),
+    ("```\na", "\u{2060}#96;#96;#96;<br/>a"),
+  ])
+  func mermaid_ofNamesLikeMarkdown_leavesNothingToMarkdown(_ name: String, _ shown: String) {
+    let drawing = Timeline(entries: [.init(id: 1, name: name, started: .zero)]).mermaid()
+    #expect(drawing.contains("\n  n1[\"\(shown)\"]:::executing\n"), "\(drawing)")
   }
 
   // MARK: - Anything

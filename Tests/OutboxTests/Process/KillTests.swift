@@ -15,7 +15,10 @@ import Testing
 
   /// `OUTBOX_KILLS`: how often `enqueue` is killed, and then `run`. `OUTBOX_SEED`: decides when.
   private static let kills = number("OUTBOX_KILLS").map { max(1, Int($0)) } ?? Scale.count(8, least: 3)
-  private static let seeds = number("OUTBOX_SEED").map { [$0] } ?? [1, .random(in: 2...1_000_000)]
+  private static let seeds =
+    number("OUTBOX_SEED").map { [$0] } ?? (Scale.factor < 1 ? [] : [1]) + [.random(in: 2...1_000_000)]
+  /// How many letters are sent beside the runs that are killed: enough for each of them.
+  private static let sharedCount = min(120, 15 * kills)
 
   private static func number(_ name: String) -> UInt64? {
     ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
@@ -63,7 +66,7 @@ import Testing
       try await enqueueAndKill(folder, after: time * Double.random(in: 0...1.2, using: &random), place, on: engine)
     }
 
-    var server = try await Server("--fail", "0.3", "--seed", "\(seed)", in: folder)
+    var server = try await Server.onSteadyPort("--fail", "0.3", "--seed", "\(seed)", in: folder)
     for round in 0..<Self.kills {
       let run = try Program(["run", "--server", server.url, "--pace", "0.02"], at: place, in: folder)
       if round % 4 == 2 {
@@ -108,7 +111,8 @@ import Testing
   func killedBesideARunThatGoesOn_whatTheyHadIsTakenOver(on engine: Engine, _ seed: UInt64) async throws {
     print("OutboxTests: OUTBOX_KILLS=\(Self.kills) OUTBOX_SEED=\(seed) on \(engine.testDescription), beside a run")
     var random = SeededRandomNumberGenerator(seed: seed)
-    let folder = try TemporaryFolder.withLetters(120)
+    let count = Self.sharedCount
+    let folder = try TemporaryFolder.withLetters(count)
     let place = try await engine.place(in: folder)
     let server = try await Server(in: folder)
     _ = try await Program.run("enqueue", "letters", at: place, in: folder)
@@ -125,11 +129,11 @@ import Testing
     let last = try await lasting.result()
     #expect(last.status == 0)
     #expect(last.errors == "")
-    #expect(last.lines.contains("120 messages: 120 sent."))
+    #expect(last.lines.contains("\(count) messages: \(count) sent."))
     let arrivals = try arrivals(in: folder)
     let accepted = arrivals.filter { !$0.isDuplicate }
-    #expect(accepted.map(\.name).sorted() == (1...120).map { "\($0).txt" }.sorted())
-    #expect(Set(accepted.map(\.id)).count == 120)
+    #expect(accepted.map(\.name).sorted() == (1...count).map { "\($0).txt" }.sorted())
+    #expect(Set(accepted.map(\.id)).count == count)
     // Repeated messages were under way in a killed process: the continuing run sends nothing twice
     // itself.
     let own = last.lines.filter { $0.contains("  sent") }.compactMap { $0.split(separator: " ").first }
@@ -147,8 +151,8 @@ import Testing
     let enqueued = try await Program.run("digest", at: place, in: folder)
     #expect(enqueued.lines == ["Digest #31 of 30 messages stored."])
 
-    // A task takes three seconds: this is killed long before the last.
-    let first = try Program(["run", "--server", server.url, "--pace", "3"], at: place, in: folder)
+    // A task takes two seconds: this is killed long before the last.
+    let first = try Program(["run", "--server", server.url, "--pace", "2"], at: place, in: folder)
     await first.wait(forLines: 3, with: "#31 digest  read ")
     first.send(SIGKILL)
     let killed = try await first.result()
@@ -159,8 +163,8 @@ import Testing
     #expect(second.status == 0)
     let sentence = try #require(second.lines.first { $0.hasPrefix("#31 digest  goes on after ") })
     let count = try #require(Int(sentence.split(separator: " ")[5]))
-    // One more may be in the checkpoint than was printed.
-    #expect(count >= done.count && count <= done.count + 2)
+    // More may be in the checkpoint than was printed: tasks go on while one is noted.
+    #expect(count >= done.count && count < 30)
     #expect(Set(second.lines).isDisjoint(with: done))
     #expect(second.lines.count { $0.hasPrefix("#31 digest  read ") } == 30 - count)
     #expect(second.lines.contains("#31 digest  sent, of 30 messages"))

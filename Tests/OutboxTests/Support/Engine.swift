@@ -35,9 +35,10 @@ enum Engine: CaseIterable, CustomTestStringConvertible {
       let schema = "outbox\(server.uniqueNumber())"
       // So long that no busy machine needs it.
       let options = PostgresOptions(schema: schema, statementTimeout: .seconds(1200))
+      let url = server.url() + "&connect_timeout=1200"
       return Place(
-        options: ["--store", server.url(), "--schema", schema], advice: " --store URL --schema \(schema)",
-        words: "URL --schema \(schema)", location: .postgres(server.url(), options))
+        options: ["--store", url, "--schema", schema], advice: " --store URL --schema \(schema)",
+        words: "URL --schema \(schema)", location: .postgres(url, options))
     }
   }
 }

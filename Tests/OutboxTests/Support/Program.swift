@@ -129,9 +129,24 @@ struct Server: Sendable {
   let url: String
 
   init(_ arguments: String..., in folder: TemporaryFolder, port: String = "0") async throws {
+    self = try #require(try await Server(arguments: arguments, in: folder, port: port))
+  }
+
+  /// Nil if it ended at once, as on a port that another server has.
+  private init?(arguments: [String], in folder: TemporaryFolder, port: String) async throws {
     program = try Program(["serve", "--port", port] + arguments, in: folder)
     await program.wait(forLines: 1)
-    url = try #require(program.lines.first?.split(separator: " ").first.map(String.init))
+    guard let url = program.lines.first?.split(separator: " ").first.map(String.init) else { return nil }
+    self.url = url
+  }
+
+  /// One that can be started again on its port after it was killed.
+  static func onSteadyPort(_ arguments: String..., in folder: TemporaryFolder) async throws -> Server {
+    for _ in 1..<SteadyPort.attempts {
+      let port = "\(SteadyPort.random())"
+      if let server = try await Server(arguments: arguments, in: folder, port: port) { return server }
+    }
+    return try #require(try await Server(arguments: arguments, in: folder, port: "\(SteadyPort.random())"))
   }
 
   var port: String { String(url.split(separator: ":").last ?? "") }

@@ -65,6 +65,8 @@ struct ModifierTests {
     #expect(error?.stepName == "slow" && error?.stepIndex == 1)
     let timeout = try #require(error?.cause as? OperationTimeout)
     #expect(timeout.limit == .seconds(3) && timeout.operationDescription.contains("“slow”"))
+    // The step fails at once, before its operation is cancelled.
+    await step.cancelRequested.wait()
     #expect(step.isCancelled)
     await clock.waitUntilIdle()
   }

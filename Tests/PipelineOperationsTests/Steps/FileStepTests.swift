@@ -62,6 +62,54 @@ struct FileStepTests {
     #expect(await settled(operation).isCancelled)
   }
 
+  @Test func loadFile_ofAPipe_readsToItsEnd() async throws {
+    let pipe = try folder.pipe("pipe")
+    Thread.detachNewThread {
+      let file = try? FileHandle(forWritingTo: pipe)
+      try? file?.write(contentsOf: Data(count: 300_000))
+      try? file?.close()
+    }
+    #expect(try await LoadFile().run(pipe) == Data(count: 300_000))
+  }
+
+  @Test func loadFile_ofAPipe_cancelledWhileItReads_isCancelled() async throws {
+    let pipe = try folder.pipe("pipe")
+    let (flows, goesOn, isBroken, hasEnded) = (Gate(), Gate(), Gate(), Gate())
+    Thread.detachNewThread {
+      let descriptor = open(pipe.path, O_WRONLY)
+      // To write to a pipe that nobody reads is an error then, and no signal.
+      #if canImport(Darwin)
+      _ = fcntl(descriptor, F_SETNOSIGPIPE, 1)
+      #else
+      var signals = sigset_t()
+      sigemptyset(&signals)
+      sigaddset(&signals, SIGPIPE)
+      pthread_sigmask(SIG_BLOCK, &signals, nil)
+      #endif
+      let part = [UInt8](repeating: 1, count: 65_536)
+      for number in 0..<256 {
+        if number == 32 {
+          flows.open()
+          goesOn.waitBlocking()
+        }
+        guard write(descriptor, part, part.count) == part.count else {
+          isBroken.open()
+          break
+        }
+      }
+      close(descriptor)
+      hasEnded.open()
+    }
+    let operation = LoadFile().operation(for: pipe)
+    DispatchQueue.global().async { operation.start() }
+    await flows.wait()
+    operation.cancel()
+    goesOn.open()
+    #expect(await settled(operation).isCancelled)
+    await hasEnded.wait()
+    #expect(isBroken.isOpen)
+  }
+
   @Test func writeFile_makesFolders_andPassesItsInputOn() async throws {
     let file = folder.url.appendingPathComponent("a/b/c.txt")
     let pipeline = Pipeline(of: String.self).then { Data($0.utf8) }.then(WriteFile(to: file)).then { $0.count }

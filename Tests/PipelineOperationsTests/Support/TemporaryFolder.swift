@@ -21,6 +21,13 @@ final class TemporaryFolder: Sendable {
     return file
   }
 
+  /// Makes a pipe that has a name in the folder.
+  func pipe(_ name: String) throws -> URL {
+    let pipe = url.appendingPathComponent(name)
+    guard mkfifo(pipe.path, 0o600) == 0 else { throw CocoaError(.fileWriteUnknown) }
+    return pipe
+  }
+
   /// The names of what is in the folder, sorted.
   var names: [String] {
     get throws { try FileManager.default.contentsOfDirectory(atPath: url.path).sorted() }

@@ -251,6 +251,19 @@ struct ConditionTests {
     #expect(recorder.events == [])
   }
 
+  @Test(arguments: [true, false])
+  func endOfTheOperation_insideTwoGuards_whileDependenciesAreWaitedFor_skipsAll(isCancel: Bool) async {
+    let dependency = HeldOperation<Int>()
+    let operation = main()
+    operation.addDependency(dependency)
+    let wrapped = operation.condition(condition("c")).exclusive("x", in: ExclusionRegistry())
+    await onWorker { wrapped.start() }
+    await settleDown()
+    if isCancel { operation.cancel() } else { operation.settle(with: .cancelled) }
+    #expect(await settled(wrapped).isCancelled)
+    #expect(recorder.events == [])
+  }
+
   @Test func cancel_whileTheOperationRuns_cancelsIt() async {
     let held = HeldOperation<Int>(settlesWhenCancelled: true)
     let wrapped = held.condition(condition("c"))

@@ -10,23 +10,32 @@ struct ExclusionDeadlockTests {
   private let registry = ExclusionRegistry()
 
   /// An operation named `name` that holds `outer` and, once `gate` is open, requests `inner`.
+  ///
+  /// - Parameter isWholeNamed: whether the names are those of what `exclusive` returns.
   private func holder(
-    _ name: String, of outer: ExclusionCategory, then inner: ExclusionCategory, holding: Gate, _ gate: Gate
+    _ name: String, of outer: ExclusionCategory, then inner: ExclusionCategory, holding: Gate, _ gate: Gate,
+    isWholeNamed: Bool = false
   ) -> SimpleOperation<Int> {
     let waits = SimpleOperation<Int> { operation in
       holding.open()
       gate.whenOpen { operation.finish(with: 1) }
     }
-    let leaf = succeeding(2, named: "inside \(name)")
-    let body = waits.then { [registry] _ in leaf.exclusive(inner, in: registry) }
-    body.name = name
-    return body.exclusive(outer, in: registry)
+    let leaf = succeeding(2)
+    let body = waits.then { [registry] _ in
+      let inside = leaf.exclusive(inner, in: registry)
+      (isWholeNamed ? inside : leaf).name = "inside \(name)"
+      return inside
+    }
+    let whole = body.exclusive(outer, in: registry)
+    (isWholeNamed ? whole : body).name = name
+    return whole
   }
 
-  @Test func circle_isFoundByTheRequestThatClosesIt() async throws {
+  @Test(arguments: [false, true])
+  func circle_isFoundByTheRequestThatClosesIt(isWholeNamed: Bool) async throws {
     let gates = (0..<4).map { _ in Gate() }
-    let first = holder("A", of: "x", then: "y", holding: gates[0], gates[1])
-    let second = holder("B", of: "y", then: "x", holding: gates[2], gates[3])
+    let first = holder("A", of: "x", then: "y", holding: gates[0], gates[1], isWholeNamed: isWholeNamed)
+    let second = holder("B", of: "y", then: "x", holding: gates[2], gates[3], isWholeNamed: isWholeNamed)
     await onWorker { first.start() }
     await gates[0].wait()
     await onWorker { second.start() }

@@ -28,6 +28,14 @@ struct ExclusionTests {
     #expect(registry.isUnused)
   }
 
+  /// Whether the composition has offered itself to the lanes of its queue.
+  private func waitsForASlot(_ operation: SettlingOperation) -> Bool {
+    guard let source = operation.source as? SequentialSource, source.state.withLock({ $0.phase == .ready }) else {
+      return false
+    }
+    return source.environment.pool?.state.withLock { $0.lanes.sources.contains { $0 === source } } == true
+  }
+
   @Test("8 cancelAllOperations() cancels what waits for its turn, and takes no category for it")
   func cancelAll_whileItWaitsForItsTurn_cancelsIt() async {
     let queue = OperationQueue(limit: 1)
@@ -38,8 +46,8 @@ struct ExclusionTests {
     root.failurePolicy = .waitForAll
     await start(root)
     await holder.started.wait()
-    await until(guarded.isExecuting)
-    await settleDown()
+    // Until it stands in the line of the pool, where the cancel finds it.
+    await until(waitsForASlot(guarded))
     queue.cancelAllOperations()
     holder.finish(with: 1)
     #expect(await settled(guarded).isCancelled)
@@ -63,6 +71,24 @@ struct ExclusionTests {
     #expect(registry.isUnused)
     await start(second)
     second.finish(with: 2)
+    #expect(await settled(guarded).value == 1)
+  }
+
+  @Test(
+    "A dependency that is added while it is paused is awaited before a category is taken", arguments: [false, true])
+  func dependencyAddedWhilePaused_isAwaitedWithoutTheCategory(isNested: Bool) async {
+    let (dependency, work) = (HeldOperation<Int>(), succeeding(1))
+    let guarded =
+      isNested
+      ? work.condition(Condition("c") { _ in true }).exclusive("x", in: registry) : work.exclusive("x", in: registry)
+    guarded.progress.pause()
+    await start(guarded)
+    work.addDependency(dependency)
+    guarded.progress.resume()
+    await settleDown()
+    #expect(registry.isUnused)
+    await start(dependency)
+    dependency.finish(with: 0)
     #expect(await settled(guarded).value == 1)
   }
 

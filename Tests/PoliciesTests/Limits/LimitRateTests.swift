@@ -10,7 +10,7 @@ struct LimitRateTests {
   private let clock = ManualClock()
 
   private func limit(_ count: Int, per seconds: Int, maxConcurrent: Int = .max) -> SharedLimit {
-    SharedLimit("api", maxConcurrent: maxConcurrent, rate: .init(count, per: .seconds(seconds)), clock: clock)
+    SharedLimit("api", maxConcurrent: maxConcurrent, rate: .tokens(count, per: .seconds(seconds)), clock: clock)
   }
 
   private func start(_ operations: [Operation]) async {
@@ -119,7 +119,7 @@ struct LimitRateTests {
     #expect(await settled(operations[0]).value == 0)
     await clock.waitForSleeper(dueIn: .seconds(100))
     // Still empty, but it fills faster.
-    limit.rate = SharedLimit.Rate(10, per: .seconds(10))
+    limit.rate = SharedLimit.Rate.tokens(10, per: .seconds(10))
     #expect(limit.rate?.count == 10)
     await clock.waitForSleeper(dueIn: .seconds(1))
     clock.advance(by: .seconds(1))

@@ -56,7 +56,7 @@ struct LimitStateTests {
   }
 
   @Test func rate_emptied_setsAnAlarmForTheHead() {
-    var state = State(maxConcurrent: .max, rate: .init(4, per: .seconds(4)))
+    var state = State(maxConcurrent: .max, rate: .tokens(4, per: .seconds(4)))
     #expect(state.request(3, for: 1, at: .zero).1 == .granted)
     let (_, second, change) = state.request(3, for: 2, at: .zero)
     #expect(second == .waiting && change.alarm == .set(.seconds(2), number: 1))
@@ -71,21 +71,21 @@ struct LimitStateTests {
   }
 
   @Test func rate_changed_keepsTheBucketInProportion() {
-    var state = State(maxConcurrent: .max, rate: .init(10, per: .seconds(10)))
+    var state = State(maxConcurrent: .max, rate: .tokens(10, per: .seconds(10)))
     #expect(state.request(5, for: 1, at: .zero).1 == .granted)
     // Half full of 100.
-    #expect(state.setRate(.init(100, per: .seconds(10)), at: .zero).alarm == .keep)
+    #expect(state.setRate(.tokens(100, per: .seconds(10)), at: .zero).alarm == .keep)
     #expect(state.request(50, for: 2, at: .zero).1 == .granted)
     #expect(state.request(10, for: 3, at: .zero).2.alarm == .set(.seconds(1), number: 1))
     // Empty of 2.
-    let slowed = state.setRate(.init(2, per: .seconds(2)), at: .zero)
+    let slowed = state.setRate(.tokens(2, per: .seconds(2)), at: .zero)
     #expect(slowed.refused.map(\.owner) == [3] && slowed.alarm == .forget)
     #expect(state.request(1, for: 4, at: .zero).2.alarm == .set(.seconds(1), number: 3))
     #expect(state.setRate(nil, at: .zero).granted == [4])
   }
 
   @Test func inside_ofAHolder_usesItsRoomAndTheRate() {
-    var state = State(maxConcurrent: 1, rate: .init(2, per: .seconds(2)))
+    var state = State(maxConcurrent: 1, rate: .tokens(2, per: .seconds(2)))
     #expect(state.request(1, for: 1, at: .zero).1 == .granted)
     #expect(state.request(1, for: 2, at: .zero).1 == .waiting)
     #expect(state.request(1, for: 3, inside: 1, at: .zero).1 == .granted)
@@ -195,7 +195,7 @@ private struct LimitHistory {
     let capacity = random.chance(60) ? random.number(1...6) : nil
     let maxConcurrent = random.number(1...6)
     state = LimitState(
-      maxConcurrent: maxConcurrent, rate: capacity.map { SharedLimit.Rate($0, per: .seconds($0)) })
+      maxConcurrent: maxConcurrent, rate: capacity.map { SharedLimit.Rate.tokens($0, per: .seconds($0)) })
     model = LimitModel(maxConcurrent: maxConcurrent, capacity: capacity, tokens: capacity ?? 0)
   }
 

@@ -236,4 +236,21 @@ struct ObserverTests {
     await events.wait(forCount: 2)
     #expect(events.events == ["started", "settled: success(1)"])
   }
+
+  private final class EqualQueue: OperationQueue, @unchecked Sendable {
+    override func isEqual(_ object: Any?) -> Bool { object is EqualQueue }
+    override var hash: Int { 1 }
+  }
+
+  @Test func observers_inQueuesThatCallThemselvesEqual_areCalledEachInItsOwn() async {
+    let operation = succeeding(1)
+    let (first, second) = (EqualQueue(), EqualQueue())
+    first.isSuspended = true
+    let called = Gate()
+    operation.addObserver(on: first) { _ in }
+    operation.addObserver(on: second) { _ in called.open() }
+    operation.start()
+    await called.wait()
+    first.isSuspended = false
+  }
 }

@@ -30,6 +30,8 @@ struct ProgressOfPoliciesTests {
     if asking != .late { #expect(isAt(0) && prepared.isProgressIndeterminate, label) }
     world.endPreparation()
     await world.work.started.wait()
+    // The thread that starts it links it to a progress that is asked for in that moment.
+    await Patience.untilAwaited(world.work)
     if asking != .late { #expect(isAt(0) && prepared.isProgressIndeterminate, label) }
     world.work.reportProgress(0.25)
     #expect(isAt(0.25) && !prepared.isProgressIndeterminate, label)

@@ -199,6 +199,8 @@ struct TreeObserverTests {
       "root", CompositeOperation(operations: [inner.map { $0 }.condition(Condition("yes") { _ in true })]))
     await onWorker { root.start() }
     await first.started.wait()
+    // The thread that starts it tells monitors that are added in that moment, too.
+    await Patience.untilAwaited(first)
     watch(root)
     #expect(told.events == [])
     first.finish(with: 1)
@@ -236,6 +238,8 @@ struct TreeObserverTests {
     root.maxConcurrentOperationCount = 1
     await onWorker { root.start() }
     await first.started.wait()
+    // The thread that starts it tells monitors that are added in that moment, too.
+    await Patience.untilAwaited(first)
     asked.arm { [told] in
       self.watch(root)
       first.finish(with: 1)

@@ -103,11 +103,23 @@ struct WatchingRacesTests {
     #expect(complaints == [])
   }
 
+  /// As where it is asked for after the sequence has looked for monitors, and before it has a
+  /// child.
+  @Test func progress_askedForBetweenTheAdditionAndTheStart_followsTheWork() {
+    let leaf = HeldOperation<Int>()
+    let whole = leaf.map { $0 }
+    let node = whole.progressNode()
+    node.source(whole.source!, willStart: leaf, tag: 1)
+    leaf.reportProgress(0.5)
+    #expect(whole.fractionCompleted == 0.5)
+  }
+
   @Test func sharedOperation_thatManyHaveWaitedFor_forgetsTheirObservers() async {
     let held = HeldOperation<Int>()
     let shared = CompositeOperation(operations: [held])
     await onWorker { shared.start() }
     await held.started.wait()
+    await Patience.untilAwaited(held)
     for _ in 0..<1_000 {
       let waiting = shared.map { $0 }
       let begun = Gate()

@@ -63,12 +63,30 @@ public final class HTTPServer: HTTPConnectionHandler, @unchecked Sendable {  // 
       readsBodies: readsBodies)
   }
 
-  /// Starts a server on ::1 alone, at a port that refuses connections on 127.0.0.1: of the two
-  /// addresses of `localhost`, one works. Throws where there is no IPv6.
-  public convenience init(beside refusing: RefusingPort) throws {
-    let descriptor = try HTTPSocket.listenInIPv6(port: refusing.port)
-    self.init(descriptor, port: refusing.port, keepsConnections: true, recordsRequests: true, readsBodies: true)
+  /// Starts a server on ::1 alone, at a port that refuses connections on 127.0.0.1 as long as the
+  /// second value lives: of the two addresses of `localhost`, one works.
+  public static func besideRefusingPort() throws -> (server: HTTPServer, refusing: RefusingPort) {
+    // Those that another server has in IPv6. They are kept, so that each is another one.
+    var taken: [RefusingPort] = []
+    while true {
+      let refusing = try RefusingPort()
+      do {
+        let descriptor = try HTTPSocket.listenInIPv6(port: refusing.port)
+        let server = HTTPServer(
+          descriptor, port: refusing.port, keepsConnections: true, recordsRequests: true, readsBodies: true)
+        return (server, refusing)
+      } catch let failure as HTTPSocket.Failure where failure.isOfATakenPort && taken.count < 20 {
+        taken.append(refusing)
+      }
+    }
   }
+
+  /// Whether this machine has IPv6.
+  public static let hasIPv6: Bool = {
+    guard let descriptor = try? HTTPSocket.listenInIPv6(port: 0) else { return false }
+    HTTPSocket.closeDescriptor(descriptor)
+    return true
+  }()
 
   private init(
     _ descriptor: Int32, port: UInt16, keepsConnections: Bool, recordsRequests: Bool, readsBodies: Bool

@@ -14,6 +14,8 @@ enum HTTPSocket {
     let call: String
     let code: Int32
 
+    var isOfATakenPort: Bool { code == EADDRINUSE }
+
     var description: String { "The test server's \(call) failed: \(String(cString: strerror(code)))" }
   }
 
@@ -42,9 +44,23 @@ enum HTTPSocket {
     address.sin6_family = sa_family_t(AF_INET6)
     address.sin6_port = port.bigEndian
     withUnsafeMutableBytes(of: &address.sin6_addr) { $0[15] = 1 }
+    return try listen(descriptor, at: address)
+  }
+
+  /// A listening Unix socket, at a path where nothing is yet.
+  static func listen(at path: String) throws -> Int32 {
+    let descriptor = try make(AF_UNIX)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    return try listen(descriptor, at: address)
+  }
+
+  private static func listen<Address>(_ descriptor: Int32, at address: Address) throws -> Int32 {
+    var address = address
     let isListening = withUnsafeMutablePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        bindSocket(descriptor, address, socklen_t(MemoryLayout<sockaddr_in6>.size)) && listenAtSocket(descriptor, 256)
+        bindSocket(descriptor, address, socklen_t(MemoryLayout<Address>.size)) && listenAtSocket(descriptor, 256)
       }
     }
     guard isListening else {

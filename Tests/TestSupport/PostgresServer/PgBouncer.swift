@@ -32,10 +32,9 @@ public final class PgBouncer: Sendable {
     self.server = server
     (port, shell, input) = try await onWorker {
       Result { () throws(any Error) -> (UInt16, Process, Pipe) in
-        for _ in 0..<5 {
-          let (descriptor, port) = try HTTPSocket.bind()
-          HTTPSocket.closeDescriptor(descriptor)
-          // Another process may take the port first.
+        for _ in 0..<SteadyPort.attempts {
+          let port = SteadyPort.random()
+          // Another server may have it.
           if let (shell, input) = try Self.start(server, sessions, port) { return (port, shell, input) }
         }
         throw CocoaError(.executableLoad)

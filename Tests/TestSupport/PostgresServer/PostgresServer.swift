@@ -61,13 +61,12 @@ public final class PostgresServer: Sendable {
     try query("CREATE ROLE \(Self.guardedRole) LOGIN PASSWORD '\(Self.password)'")
   }
 
-  /// On a port below those that systems give to connections, and to servers that ask for any: one
-  /// of these could be taken while a test has stopped the server.
+  /// On a port that is not taken while a test has stopped the server.
   private static func start(_ folder: String) throws -> Int {
     var attempts = 0
     while true {
       attempts += 1
-      let port = Int.random(in: 10_000..<32_000)
+      let port = Int(SteadyPort.random())
       let settings = """
         listen_addresses = '127.0.0.1'
         port = \(port)
@@ -84,7 +83,7 @@ public final class PostgresServer: Sendable {
         return port
       } catch {
         // Another server may have it.
-        if attempts == 10 { throw error }
+        if attempts == SteadyPort.attempts { throw error }
       }
     }
   }

@@ -4,9 +4,9 @@ import Foundation
 /// Waits for events without a callback, such as the release of an object by the last thread that
 /// used it.
 public enum Patience {
-  /// How often it looks: in all for more than ten seconds, so that a thread delayed by a busy
-  /// machine gets its turn.
-  public static let looks = 2_500
+  /// How often it looks: in all for more than a minute, so that a thread delayed by a busy machine
+  /// gets its turn. Only what never comes takes that long.
+  public static let looks = 15_000
 
   /// Returns whether `condition` becomes true while others have a great number of turns.
   public static func reached(_ condition: @escaping @Sendable () -> Bool) async -> Bool {

@@ -182,6 +182,92 @@ struct AttemptTests {
     second.finish(with: 2)
     #expect(await outcome.word == "success")
   }
+
+  /// Holds up the thread that tells of the start of the first of two tasks. The start of the other
+  /// one waits until that has been told.
+  private final class FirstStart: Sendable {
+    private let (inside, goOn) = (Gate(), Gate())
+    let delegate: EventDelegate
+
+    init() {
+      delegate = EventDelegate { [inside, goOn, starts = Locked(0)] event in
+        guard event.kind == .started, starts.increment() == 1 else { return }
+        inside.open()
+        goOn.waitBlocking()
+      }
+    }
+
+    func letGo(in workflow: Workflow) async {
+      await inside.wait()
+      await until(workflow.states == [.executing, .executing])
+      goOn.open()
+    }
+  }
+
+  @Test(
+    "An operation that other code has started is awaited, in a queue, too, and after another thread has told of the start",
+    arguments: [false, true], [false, true])
+  func operationOfOthers_isAwaited(inQueue: Bool, isTold: Bool) async {
+    let workflow = Workflow()
+    let shared = [HeldOperation<Int>(), HeldOperation<Int>()]
+    for operation in shared { await onWorker { operation.start() } }
+    let firstStart = FirstStart()
+    if isTold { workflow.delegate = firstStart.delegate }
+    let tasks = shared.map { operation in
+      workflow.add(operationQueue: inQueue ? OperationQueue() : nil) { operation }
+    }
+    DispatchQueue.global().async { workflow.start() }
+    if isTold { await firstStart.letGo(in: workflow) }
+    for (task, operation) in zip(tasks, shared) { await until(task.operation === operation) }
+    for (number, operation) in shared.enumerated() { operation.finish(with: number) }
+    await workflow.untilIdle()
+    #expect(tasks.map(\.result) == [0, 1])
+    #expect(tasks.allSatisfy { $0.error == nil })
+    withExtendedLifetime(firstStart) {}
+  }
+
+  @Test("An operation started by other code is cancelled with its task, also in a queue", arguments: [false, true])
+  func operationOfOthers_isCancelledWithItsTask(inQueue: Bool) async {
+    let workflow = Workflow()
+    let shared = HeldOperation<Int>()
+    await onWorker { shared.start() }
+    let task = workflow.add(operationQueue: inQueue ? OperationQueue() : nil) { shared }
+    workflow.start()
+    await until(task.operation === shared)
+    task.cancel()
+    #expect(shared.isCancelled)
+    shared.finish(with: 1)
+    await workflow.untilIdle()
+    #expect(task.state == .cancelled)
+  }
+
+  @Test(
+    "An operation started by other code is cancelled if its task is cancelled while the closure returns it",
+    arguments: [false, true], [false, true])
+  func operationOfOthers_taskCancelledAsItIsMade_isCancelled(inQueue: Bool, isTold: Bool) async {
+    let workflow = Workflow()
+    let shared = (0..<2).map { _ in HeldOperation<Int>(settlesWhenCancelled: true) }
+    for operation in shared { await onWorker { operation.start() } }
+    let firstStart = FirstStart()
+    if isTold { workflow.delegate = firstStart.delegate }
+    let (making, goOnMaking) = (EventRecorder<String>(), Gate())
+    let tasks = shared.map { operation in
+      workflow.add(operationQueue: inQueue ? OperationQueue() : nil) {
+        making.record("making")
+        goOnMaking.waitBlocking()
+        return operation
+      }
+    }
+    DispatchQueue.global().async { workflow.start() }
+    if isTold { await firstStart.letGo(in: workflow) }
+    await making.wait(forCount: 2)
+    for task in tasks { #expect(task.cancel()) }
+    goOnMaking.open()
+    await workflow.untilIdle()
+    #expect(shared.filter { !$0.isCancelled }.isEmpty)
+    #expect(workflow.states == [.cancelled, .cancelled])
+    withExtendedLifetime(firstStart) {}
+  }
 }
 
 extension AsyncConformingOperation {

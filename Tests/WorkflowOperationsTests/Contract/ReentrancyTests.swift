@@ -61,6 +61,75 @@ struct ReentrancyTests {
     #expect(!workflow.isRunning)
   }
 
+  @Test("What a hook does to other workflows is done when the call returns, though many workflows end around it")
+  func hook_atTheEndOfADeepNest_cancelsAnotherNestAtOnce() async {
+    let inner = Workflow("inner")
+    let part = inner.addHeld("part")
+    let other = Workflow("other")
+    other.addSubworkflow("inner", inner)
+    async let otherOutcome = other.outcomeOfRun()
+    let operation = await part.attempt(1)
+    let innermost = Workflow("innermost")
+    let leaf = innermost.addHeld("leaf")
+    let states = EventRecorder<[AnyWorkflowTask.State]>()
+    let outermost = innermost.nested(12) { task, level in
+      guard level == 11 else { return }
+      task.didFinish = { _, _ in
+        other.cancel()
+        states.record(inner.states)
+      }
+    }
+    async let outcome = outermost.outcomeOfRun()
+    await leaf.attempt(1).finish(with: 1)
+    #expect(await outcome.word == "success")
+    #expect(states.events == [[.cancelled]])
+    operation.finish(with: 1)
+    #expect(await otherOutcome.isCancelled)
+  }
+
+  @Test("What a cancel hook in a deep nest does to other workflows is done when the outermost call returns")
+  func onCancel_inADeepNest_cancelsAnotherNestBeforeTheOutermostReturns() async {
+    let inner = Workflow("inner")
+    let part = inner.addHeld("part")
+    let other = Workflow("other")
+    let outerPart = other.addSubworkflow("inner", inner)
+    async let otherOutcome = other.outcomeOfRun()
+    let operation = await part.attempt(1)
+    let innermost = Workflow("innermost")
+    let leaf = innermost.addHeld("leaf")
+    let outermost = innermost.nested(12)
+    async let outcome = outermost.outcomeOfRun()
+    let held = await leaf.attempt(1)
+    let states = EventRecorder<AnyWorkflowTask.State>()
+    held.onCancel = {
+      other.cancel()
+      states.record(outerPart.state)
+    }
+    #expect(outermost.cancel())
+    #expect(states.events == [.cancelled])
+    #expect(inner.states == [.cancelled] && operation.isCancelled)
+    held.finish(with: 1)
+    operation.finish(with: 1)
+    #expect(await outcome.isCancelled)
+    #expect(await otherOutcome.isCancelled)
+  }
+
+  @Test("What a hook resets in a deep nest that is being cancelled is reset, at each level", arguments: 0..<12)
+  func hook_inADeepNestThatIsCancelled_resetsWhatIsInside(at place: Int) async {
+    let innermost = Workflow("innermost")
+    _ = innermost.addHeld("leaf")
+    var workflows = [innermost]
+    for level in 0..<12 {
+      let outer = Workflow("level \(level)")
+      let task = outer.addSubworkflow(nil, workflows[level])
+      if level == place { task.didCancel = { _ in task.reset() } }
+      workflows.append(outer)
+    }
+    workflows[12].cancel()
+    // Those inside are reset with it, and those around it follow.
+    for workflow in workflows { #expect(workflow.states == [.ready], "\(workflow.name)") }
+  }
+
   enum Use: CaseIterable {
     case start, cancel, retry, reset, startWorkflow, cancelWorkflow, retryWorkflow, resetWorkflow, add, read
   }

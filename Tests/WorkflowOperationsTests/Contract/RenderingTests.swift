@@ -28,7 +28,7 @@ struct RenderingTests {
     #expect(
       await order().mermaid() == """
         flowchart TD
-          t1["a #quot;b#quot; #lt;c#gt; #35;1 #amp; #96;d#96;<br/>#92;e"]:::failed
+          t1["a #quot;b#quot; #lt;c#gt; #35;1 #amp; #96;d#96;<br/>#92;\u{FEFF}e"]:::failed
           subgraph t2["sub · Inner"]
             t2_1["first"]:::finished
             t2_2["second"]:::finished

@@ -166,6 +166,37 @@ struct TaskControlTests {
     #expect(calls.current == 0 && task.state == .cancelled)
   }
 
+  @Test("Suspended while another thread resumes it or sets its limit, it starts nothing that is added then")
+  func suspended_whileAnotherThreadResumes_startsNothing() async {
+    for round in 0..<Scale.count(2_000, least: 50) {
+      let inner = Workflow("inner")
+      let held = inner.addHeld("held")
+      let late = inner.addEmpty("late")
+      let outer = Workflow("outer")
+      outer.addSubworkflow("inner", inner)
+      let suspended = round % 2 == 0 ? inner : outer
+      held.task.start()
+      let operation = await held.attempt(1)
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask { suspended.isSuspended = false }
+        group.addTask { inner.maxConcurrentOperationCount = 2 }
+        group.addTask {
+          suspended.isSuspended = true
+          late.start()
+        }
+      }
+      // If it still is, it was suspended after the other thread had resumed it, and then started.
+      if suspended.isSuspended {
+        await Task.yield()
+        #expect(late.attempt == 0)
+      }
+      suspended.isSuspended = false
+      operation.finish(with: 1)
+      await inner.untilIdle()
+      #expect(inner.states == [.finished, .finished])
+    }
+  }
+
   @Test("Workflows inside are suspended with the one around them, whenever they were added")
   func suspended_reachesWorkflowsInside() async throws {
     let innermost = Workflow("innermost")

@@ -19,6 +19,8 @@ struct WorkflowTimelineTests {
     let recorder = TimelineRecorder()
     recorder.attach(to: run)
     try await run.run()
+    // `run()` may return before the recorder is told of the end.
+    await until(recorder.timeline.entries.first?.ending != nil)
     let entries = recorder.timeline.entries
     #expect(entries.allSatisfy { $0.ending == .success && $0.started != nil })
     #expect(entries.first?.title == "outer" && entries.first?.kind == .graph)

@@ -12,7 +12,7 @@ struct DepthTests {
 
   enum Walk: CaseIterable, Sendable {
     case succeed, fail, cancelOperation, cancelWorkflow, cancelBeforeStart, resetWhileRunning, resetAfterwards, retry
-    case suspend, neverStarted, errorText, drawing, snapshot
+    case suspend, neverStarted, errorText, drawing, snapshot, delegates
   }
 
   @Test(arguments: Walk.allCases)
@@ -20,11 +20,35 @@ struct DepthTests {
     let released = Gate()
     let depth = DepthTests.depth
     await onThread(stackSize: 512 * 1024) {
-      let nest = Nest(depth: depth, probe: ReleaseProbe(released))
+      let nest = Nest(depth: depth, probe: ReleaseProbe(released), hasDelegates: walk == .delegates)
       nest.take(walk)
       nest.release()
     }
     await released.wait()
+  }
+
+  @Test("Cancelling takes no more stack, either, where each task returns a composite around the next workflow")
+  func deepNesting_throughComposites_isCancelledOnASmallStack() async {
+    await onThread(stackSize: 512 * 1024) {
+      let leaf = HeldOperation<Int>()
+      let innermost = Workflow("0")
+      innermost.add("leaf") { leaf }
+      var workflow = innermost
+      for level in 1...2_000 {
+        let outer = Workflow("\(level)")
+        let inner = workflow
+        outer.add("inside") { CompositeOperation(operations: [inner.makeOperation()]) }
+        workflow = outer
+      }
+      let operation = workflow.makeOperation()
+      operation.start()
+      leaf.started.waitBlocking()
+      workflow.cancel()
+      #expect(leaf.isCancelled && innermost.tasks[0].state == .cancelled)
+      leaf.finish(with: 7)
+      operation.waitUntilFinished()
+      #expect(operation.isCancelled && workflow.tasks[0].state == .cancelled)
+    }
   }
 }
 
@@ -34,11 +58,23 @@ private final class Nest: @unchecked Sendable {  // used by one thread
   private let leaves = (0..<3).map { _ in HeldOperation<Int>() }
   private let attempts = Locked(0)
   private let depth: Int
+  private let events = Locked(0)
+  /// That of every workflow, if they have one. What it cancels is cancelled already.
+  private let delegate: EventDelegate
 
-  init(depth: Int, probe: ReleaseProbe) {
+  init(depth: Int, probe: ReleaseProbe, hasDelegates: Bool = false) {
     self.depth = depth
     let innermost = Workflow("0")
-    let (leaves, attempts) = (leaves, attempts)
+    let (leaves, attempts, events) = (leaves, attempts, events)
+    let cancelled = Workflow("cancelled")
+    cancelled.addSubworkflow("inside", Workflow("empty"))
+    cancelled.cancel()
+    let delegate = EventDelegate { _ in
+      events.increment()
+      cancelled.cancel()
+    }
+    self.delegate = delegate
+    if hasDelegates { innermost.delegate = delegate }
     innermost.add("leaf") {
       probe.touch()
       return leaves[attempts.increment() - 1]
@@ -47,6 +83,7 @@ private final class Nest: @unchecked Sendable {  // used by one thread
     for level in 1...depth {
       let outer = Workflow("\(level)")
       outer.addSubworkflow("inside", workflow)
+      if hasDelegates { outer.delegate = delegate }
       workflow = outer
     }
     outermost = workflow
@@ -142,6 +179,9 @@ private final class Nest: @unchecked Sendable {  // used by one thread
       #expect(workflow.dot().count < 100_000)
     case .snapshot:
       takeSnapshot()
+    case .delegates:
+      succeed()
+      #expect(events.current == 4 * (depth + 1))
     }
   }
 

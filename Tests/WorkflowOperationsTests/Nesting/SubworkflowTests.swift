@@ -86,6 +86,28 @@ struct SubworkflowTests {
     #expect(held.task.result == 2 && task.state == .finished)
   }
 
+  @Test("Cancelled by the delegate that is told of its second attempt, it stays cancelled, and so does what is inside")
+  func cancel_asTheSecondAttemptIsTold_reachesInside() async {
+    let inner = Workflow("inner")
+    inner.addScripted("part", [.failure(TestError.first)])
+    let outer = Workflow("outer")
+    let task = outer.addSubworkflow("inner", inner)
+    let delegate = EventDelegate { event in
+      if event.kind == .started, event.attempt == 2 { event.task?.cancel() }
+    }
+    outer.delegate = delegate
+    #expect(await outer.outcomeOfRun().word == "failure")
+    outer.retry()
+    await outer.untilIdle()
+    #expect(task.state == .cancelled && inner.states == [.cancelled])
+    #expect(outer.outcome?.word == "cancelled")
+    // What was abandoned leaves nothing behind: it can run again.
+    outer.retry()
+    await outer.untilIdle()
+    #expect(task.state == .finished && inner.states == [.finished] && outer.outcome?.word == "success")
+    withExtendedLifetime(delegate) {}
+  }
+
   @Test("Reset and then cancelled while its old run winds down, it stays cancelled when that has ended")
   func cancel_afterResetWhileTheOldRunDrains_stays() async {
     let inner = Workflow("inner")
@@ -148,6 +170,24 @@ struct SubworkflowTests {
     await until(outer.outcome != nil && after.state == .finished)
     #expect(task.state == .finished && outer.outcome?.word == "success")
     #expect(inner.tasks.map(\.attempt) == [2, 1] && task.attempt == 2)
+    withExtendedLifetime(delegate) {}
+  }
+
+  @Test("Healed from inside and cancelled, before all that its failure caused is done, the task stays cancelled")
+  func retriedAndCancelled_whileItsFailureIsTold_staysCancelled() async {
+    let (outer, inner, task, _) = nested([.failure(TestError.first)])
+    let failures = Locked(0)
+    let delegate = EventDelegate { [weak inner] event in
+      guard event.kind == .failed, failures.increment() == 1, let inner else { return }
+      // The task follows, and waits until its start has been told.
+      inner.retry()
+      while inner.isRunning { sched_yield() }
+      task.cancel()
+    }
+    outer.delegate = delegate
+    #expect(await outer.outcomeOfRun().word != "success")
+    await outer.untilIdle()
+    #expect(inner.states == [.finished, .finished] && outer.states == [.finished, .cancelled, .cancelled])
     withExtendedLifetime(delegate) {}
   }
 

@@ -1,7 +1,8 @@
 import CompositeOperations
 import Foundation
 import TestSupport
-import WorkflowOperations
+
+@testable import WorkflowOperations
 
 extension Workflow {
   /// Adds a task that does nothing, after others.
@@ -33,6 +34,26 @@ extension Workflow {
       }
     }
   }
+
+  /// Puts the workflow into others, one around the other. Returns the outermost one.
+  ///
+  /// - Parameter seeing: gets each task that a workflow is, and at what level; the innermost is 0.
+  func nested(_ levels: Int, seeing task: (WorkflowTask<Workflow>, _ level: Int) -> Void = { _, _ in }) -> Workflow {
+    (0..<levels).reduce(self) { inner, level in
+      let outer = Workflow("level \(level)")
+      task(outer.addSubworkflow(nil, inner), level)
+      return outer
+    }
+  }
+
+  /// The tasks without prerequisites.
+  var roots: [AnyWorkflowTask] { tasks.filter(\.prerequisites.isEmpty) }
+
+  /// The tasks that no other task depends on.
+  var leaves: [AnyWorkflowTask] { tasks.filter(\.dependents.isEmpty) }
+
+  /// Whether any task has failed.
+  var hasFailedTasks: Bool { states.contains(.failed) }
 
   /// The states of the tasks, in task order.
   var states: [AnyWorkflowTask.State] { tasks.map(\.state) }
@@ -119,4 +140,9 @@ final class EventDelegate: WorkflowDelegate {
   init(_ body: @escaping @Sendable (WorkflowEvent) -> Void) { self.body = body }
 
   func workflow(_ workflow: Workflow, didReceive event: WorkflowEvent) { body(event) }
+}
+
+extension ExternalCondition {
+  /// Whether the condition has a value: one that it has finished with, or will when it runs.
+  var isFulfilled: Bool { workflow.storage.withLock { $0.state.fulfilments[index] != nil } }
 }

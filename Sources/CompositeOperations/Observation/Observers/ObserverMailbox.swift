@@ -11,6 +11,15 @@ final class ObserverMailbox: Sendable {
   enum Place: Equatable {
     case queue(OperationQueue)
     case mainActor
+
+    /// By identity: a subclass may override `isEqual(_:)`, and this is called inside a lock.
+    static func == (left: Place, right: Place) -> Bool {
+      switch (left, right) {
+      case (.queue(let left), .queue(let right)): left === right
+      case (.mainActor, .mainActor): true
+      case (.queue, .mainActor), (.mainActor, .queue): false
+      }
+    }
   }
 
   private typealias Entry = (event: OperationEvent, subject: EventSubject?, record: ObserverRecord)

@@ -273,6 +273,7 @@ extension ProgressNode: SourceMonitor {
   }
 
   func source(_ source: WorkSource, willStart child: Operation, tag: Int) {
+    if state.withLock({ $0.progress.misses(tag) }) { self.source(source, didAdd: child, tag: tag) }
     var made: [SettlingOperation] = []
     if let work = source.work(standingFor: child) {
       link(work, tag, adding: &made)

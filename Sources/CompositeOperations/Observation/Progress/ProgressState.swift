@@ -61,6 +61,15 @@ struct ProgressState {
   /// The tag of the child that stands for the whole work, or of the last such child.
   var innerTag: Int? { shape == .inner ? seenCount : nil }
 
+  /// Whether nothing was heard of a child of a sequence that starts: the node began to monitor
+  /// after the child was added.
+  func misses(_ tag: Int) -> Bool {
+    switch shape {
+    case .steps, .weighted, .inner: !isEnded && tag > seenCount
+    case .parallel, .driven, nil: false
+    }
+  }
+
   // MARK: - Inputs
 
   // Each input returns whether the visible progress has changed.

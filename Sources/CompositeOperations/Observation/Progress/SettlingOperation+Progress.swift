@@ -17,6 +17,7 @@ extension SettlingOperation {
   /// - `then` and `mapAsync`: two steps. `map`, `recover`, `timeout` and the like: the progress of
   ///   the operation inside. What comes before that operation does not count: waiting for
   ///   dependencies or exclusive categories, conditions and their prerequisites, delays.
+  /// - `repeating`: 0 and indeterminate until it ends.
   /// - A workflow: the finished tasks out of all.
   ///
   /// May be read on any thread at any time. Counting begins with the first read of this property,
@@ -31,7 +32,7 @@ extension SettlingOperation {
   }
 
   /// Whether the progress is unknown. It is unknown while the operation has not settled, and is a
-  /// sequence of unknown length, or has no children and has reported nothing yet.
+  /// sequence of unknown length or a `repeating`, or has no children and has reported nothing yet.
   public final var isProgressIndeterminate: Bool {
     guard !state.current.isSettled else { return false }
     return askedNode?.isIndeterminate ?? true

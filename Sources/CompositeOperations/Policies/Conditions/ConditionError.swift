@@ -30,7 +30,7 @@ public struct ConditionError: Error, Sendable {
   /// The conditions that do not hold. Never empty.
   public let failures: [Failure]
   /// The operation that did not run, as text: its name if it has one, and its type.
-  public internal(set) var operationDescription: String?
+  package internal(set) var operationDescription: String?
 
   init(failures: [Failure]) {
     precondition(!failures.isEmpty, "A ConditionError without a failure: the conditions hold.")

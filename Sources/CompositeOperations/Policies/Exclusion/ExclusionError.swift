@@ -10,7 +10,7 @@ public struct ExclusionError: Error, Sendable, Equatable {
   /// More codes may come: a `switch` over them needs a `default`.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     /// The operation would have waited forever, because operations would have waited for each other
-    /// in a circle: see ``ExclusionError/circle``.
+    /// in a circle. The text of the error names them.
     public static let deadlock = Code(value: .deadlock)
 
     /// The code in a word, such as `deadlock`.
@@ -24,13 +24,13 @@ public struct ExclusionError: Error, Sendable, Equatable {
   }
 
   /// One step of a circle: an operation waits for a category that another operation holds.
-  public struct Wait: Sendable, Equatable {
+  package struct Wait: Sendable, Equatable {
     /// The operation that waits, as text: its name if it has one, and its type.
-    public let operation: String
+    package let operation: String
     /// The category that the operation waits for.
-    public let category: ExclusionCategory
+    package let category: ExclusionCategory
     /// The operation that holds the category, as text.
-    public let holder: String
+    package let holder: String
   }
 
   /// What was wrong, to switch on.
@@ -40,15 +40,19 @@ public struct ExclusionError: Error, Sendable, Equatable {
   /// In the first step, the operation that failed waits. The operation of each further step is
   /// inside the holder of the step before. The holder of the last step is one of the operations
   /// around the first operation.
-  public let circle: [Wait]
+  package let circle: [Wait]
 
   init(_ circle: [ExclusionReservation.Wait]) {
     code = .deadlock
     self.circle = circle.map { wait in
       Wait(
-        operation: wait.waiting.map(OperationError.describe) ?? "an operation", category: wait.category,
-        holder: wait.holding.map(OperationError.describe) ?? "an operation")
+        operation: Self.describe(wait.waiting, wait.waitingName), category: wait.category,
+        holder: Self.describe(wait.holding, wait.holdingName))
     }
+  }
+
+  private static func describe(_ operation: Operation?, _ name: String?) -> String {
+    operation.map { OperationError.describe($0, orNamed: name) } ?? "an operation"
   }
 }
 

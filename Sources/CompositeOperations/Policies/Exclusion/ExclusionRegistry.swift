@@ -32,7 +32,7 @@ public final class ExclusionRegistry: Sendable {
 
   /// How many operations may hold a category at the same time: the limit that was set for the
   /// category, or the default of the registry.
-  public func limit(for category: ExclusionCategory) -> Int {
+  package func limit(for category: ExclusionCategory) -> Int {
     state.withLock { $0.limit(of: category) }
   }
 

@@ -11,11 +11,14 @@ final class ExclusionReservation: Reservation, @unchecked Sendable {  // guarded
   /// One step of a circle. Made while the operations exist, so that an error can name them.
   struct Wait {
     let waiting: Operation?
+    let waitingName: String?
     let category: ExclusionCategory
     let holding: Operation?
+    let holdingName: String?
 
     init(_ wait: ExclusionState<ExclusionReservation>.Wait) {
-      (waiting, category, holding) = (wait.waiting.operation, wait.category, wait.holding.operation)
+      (waiting, waitingName, category) = (wait.waiting.operation, wait.waiting.ownerName, wait.category)
+      (holding, holdingName) = (wait.holding.operation, wait.holding.ownerName)
     }
   }
 
@@ -25,13 +28,16 @@ final class ExclusionReservation: Reservation, @unchecked Sendable {  // guarded
   var id = 0
   /// The operation, for errors that name it; nil after the release.
   var operation: Operation?
+  /// The name of what `exclusive` returned, for errors if the operation has none.
+  let ownerName: String?
   var standing = Standing.waiting
   /// The gate to pass when the reservation no longer waits.
   var gate: ExclusionGate?
 
-  init(in registry: ExclusionRegistry, for operation: Operation, around: Reservation?) {
+  init(in registry: ExclusionRegistry, for operation: Operation, named ownerName: String? = nil, around: Reservation?) {
     self.registry = registry
     self.operation = operation
+    self.ownerName = ownerName
     super.init(around: around)
   }
 

@@ -30,7 +30,7 @@ final class ExclusionSource: GuardSource, @unchecked Sendable {  // see the fiel
 
   private func getInLine(for guarded: Operation) {
     takePlace(Place.next)
-    let reservation = ExclusionReservation(in: registry, for: guarded, around: environment.held)
+    let reservation = ExclusionReservation(in: registry, for: guarded, named: ownerName, around: environment.held)
     self.reservation = reservation
     isHolder.store(true, ordering: .relaxed)
     answer = registry.request(categories, for: reservation, place: place.load(ordering: .relaxed))

@@ -3,15 +3,15 @@ import Foundation
 /// The error of an operation that is heavier than its limit, and so could never run.
 public struct LimitError: Error, Sendable, Equatable {
   /// The operation, as text: its name if it has one, and its type.
-  public let operationDescription: String
+  package let operationDescription: String
   /// The name of the limit, if it has one.
-  public let limitName: String?
+  package let limitName: String?
   /// The weight of the operation.
-  public let weight: Int
+  package let weight: Int
   /// The greatest weight allowed: the limit's ``SharedLimit/maxConcurrent``, or the count of its
   /// ``SharedLimit/rate`` if that is less. Inside an operation with the same limit, only the count
   /// applies.
-  public let greatestWeight: Int
+  package let greatestWeight: Int
 }
 
 extension LimitError: LocalizedError, CustomStringConvertible {

@@ -4,7 +4,7 @@ import Foundation
 /// see ``ComposableOperation/limited(by:weight:)``.
 ///
 /// ```swift
-/// let api = SharedLimit("api", maxConcurrent: 4, rate: .init(10, per: .seconds(1)))
+/// let api = SharedLimit("api", maxConcurrent: 4, rate: .tokens(10, per: .seconds(1)))
 /// let page = Download(url).limited(by: api)
 /// let album = Upload(photos).limited(by: api, weight: 3)
 /// ```
@@ -14,28 +14,27 @@ import Foundation
 public final class SharedLimit: Sendable {
   /// A limit for how much starts in a time.
   ///
-  /// A rate is a token bucket that holds ``count``, begins full, and fills evenly by ``count`` in
-  /// each ``period``. An operation that starts takes its weight out of the bucket, and waits while
-  /// the bucket contains less. So in any span of time at most ``count`` can start, plus what has
-  /// filled the bucket meanwhile.
+  /// A rate is a token bucket that holds a number of tokens, begins full, and fills evenly by that
+  /// number in each period. An operation that starts takes its weight out of the bucket, and waits
+  /// while the bucket contains less. So in any span of time at most this number can start, plus
+  /// what has filled the bucket meanwhile.
   public struct Rate: Sendable, Hashable {
     /// How much may start in a period.
-    public let count: Int
+    package let count: Int
     /// The period.
-    public let period: Duration
+    package let period: Duration
 
-    /// Makes a rate. Traps unless both are positive.
+    /// A rate. Traps unless both are positive.
     ///
     /// - Parameters:
     ///   - count: how much may start in a period.
     ///   - period: the period.
-    public init(_ count: Int, per period: Duration) {
+    public static func tokens(_ count: Int, per period: Duration) -> Rate {
       require(
         count > 0 && period > .zero,
         "SharedLimit.Rate was given \(count) per \(period), so either nothing could ever start, or nothing is limited. "
           + "Use a positive count and a positive period.")
-      self.count = count
-      self.period = period
+      return Rate(count: count, period: period)
     }
   }
 
@@ -63,7 +62,7 @@ public final class SharedLimit: Sendable {
   }
 
   /// The name of the limit in timelines and errors.
-  public let name: String?
+  package let name: String?
   private let timekeeper: Timekeeper
   private let state: LockBox<State>
 

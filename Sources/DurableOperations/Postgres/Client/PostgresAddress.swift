@@ -7,18 +7,11 @@ import Foundation
 struct PostgresAddress: Sendable {
   /// For messages, without the role and its password.
   let place: String
-  /// One entry for each host; a single one without a name is the server of this machine.
-  let hosts: [Host]
+  let hosts: PostgresHostList
   /// Texts that messages must not show.
   private let secrets: [String]
   /// Set only if the URL or the environment gives it.
   let connectTimeout: Duration?
-
-  struct Host: Equatable, Sendable {
-    var name: String?
-    var address: String?
-    var port: String?
-  }
 
   init(_ url: String, library: PostgresLibrary, environment: [String: String]) throws(PostgresError) {
     guard !Self.isMisread(url) else {
@@ -46,21 +39,14 @@ struct PostgresAddress: Sendable {
     if let password = environment["PGPASSWORD"], !password.isEmpty { secrets.append(password) }
     self.secrets = secrets
 
-    func list(_ name: String, _ variable: String) -> [String] {
-      (values[name] ?? environment[variable] ?? "").split(separator: ",", omittingEmptySubsequences: false)
-        .map(String.init)
-    }
-    let (names, addresses) = (list("host", "PGHOST"), list("hostaddr", "PGHOSTADDR"))
-    let ports = list("port", "PGPORT")
-    hosts = (0..<max(names.count, addresses.count, 1)).map { index in
-      func value(_ list: [String]) -> String? {
-        list.indices.contains(index) && !list[index].isEmpty ? list[index] : nil
-      }
-      // A single port holds for all hosts.
-      return Host(name: value(names), address: value(addresses), port: ports.count == 1 ? ports[0] : value(ports))
-    }
-    let shown = hosts.map { host in
-      (host.name ?? host.address ?? "localhost") + (host.port.map { $0.isEmpty ? "" : ":\($0)" } ?? "")
+    func value(_ name: String, _ variable: String) -> String { values[name] ?? environment[variable] ?? "" }
+    hosts = PostgresHostList(
+      names: value("host", "PGHOST"), addresses: value("hostaddr", "PGHOSTADDR"), ports: value("port", "PGPORT"),
+      // Libpq knows it since PostgreSQL 16. An older one refuses it in the URL, and ignores the
+      // variable: then a host or two may be tried again in vain.
+      isShuffled: value("load_balance_hosts", "PGLOADBALANCEHOSTS") == "random")
+    let shown = hosts.hosts.map { host in
+      (host.name ?? host.address ?? "localhost") + (host.port.map { ":\($0)" } ?? "")
     }
     let database = values["dbname"] ?? environment["PGDATABASE"] ?? ""
     place = Self.hiding(secrets, in: "\(shown.joined(separator: ","))/\(database)")

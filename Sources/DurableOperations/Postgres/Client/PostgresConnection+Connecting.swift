@@ -10,18 +10,18 @@ extension PostgresConnection {
   ) throws(PostgresError) -> PostgresConnection {
     let library = if let library { library } else { try PostgresLibrary.shared }
     let address = try PostgresAddress(configuration.url, library: library, environment: environment)
-    var hosts = address.hosts[...]
+    var hosts = address.hosts
     while true {
-      let attempt = Attempt(configuration, address, library, hosts: Array(hosts), environment: environment)
+      let attempt = Attempt(configuration, address, library, hosts: hosts, environment: environment)
       switch try attempt.run() {
       case .connected(let connection):
         try connection.prepareSession()
         return connection
-      case .silent(let host, let message):
+      case .silent(let host, let port, let message):
         // `PQconnectPoll` would wait for this host for ever; the next attempt starts with the hosts
         // behind it.
-        hosts = hosts.dropFirst(max(host, 0) + 1)
-        if !hosts.isEmpty { continue }
+        hosts.removeSilent(host, port: port)
+        if !hosts.hosts.isEmpty { continue }
         throw PostgresError(.cannotConnect, message: message, place: address.place)
       }
     }
@@ -42,38 +42,29 @@ extension PostgresConnection {
 private struct Attempt {
   enum End {
     case connected(PostgresConnection)
-    /// The host of this number did not answer in time.
-    case silent(Int, String)
+    /// A host did not answer in time.
+    case silent(host: String, port: String, message: String)
   }
 
   private let configuration: PostgresConfiguration
   private let address: PostgresAddress
   private let library: PostgresLibrary
-  private let hosts: [PostgresAddress.Host]
   private let timeout: Duration
   private let parameters: [(name: String, value: String)]
 
   init(
     _ configuration: PostgresConfiguration, _ address: PostgresAddress, _ library: PostgresLibrary,
-    hosts: [PostgresAddress.Host], environment: [String: String]
+    hosts: PostgresHostList, environment: [String: String]
   ) {
     self.configuration = configuration
     self.address = address
     self.library = library
-    self.hosts = hosts
     timeout = address.connectTimeout ?? configuration.connectTimeout
     // Parameters before the URL give way to it; those after it do not.
     var parameters = configuration.defaults(environment: environment)
     parameters.append(("dbname", configuration.url))
     parameters += PostgresConfiguration.overrides
-    if hosts.count < address.hosts.count {
-      func list(_ value: (PostgresAddress.Host) -> String?) -> String {
-        hosts.map { value($0) ?? "" }.joined(separator: ",")
-      }
-      parameters.append(("host", list(\.name)))
-      if hosts.contains(where: { $0.address != nil }) { parameters.append(("hostaddr", list(\.address))) }
-      parameters.append(("port", list(\.port)))
-    }
+    if hosts != address.hosts { parameters += hosts.parameters }
     self.parameters = parameters
   }
 
@@ -83,7 +74,7 @@ private struct Attempt {
     var isOwner = true
     defer { if isOwner { functions.finish(handle) } }
     _ = functions.setNoticeReceiver(handle, composite_operations_postgres_ignore_notice, nil)
-    var (deadline, place) = (PostgresDeadline(after: timeout), "")
+    var (deadline, place) = (PostgresDeadline(after: timeout), (host: "", port: ""))
     // Writing comes first, in any state.
     var next = Int32(2)
     while true {
@@ -94,11 +85,12 @@ private struct Attempt {
         return .connected(
           PostgresConnection(handle, library: library, configuration: configuration, address: address))
       case 1, 2:
-        let current = Self.place(handle, functions)
+        let current = location(of: handle)
         // Each host has its own time limit.
         if current != place { (deadline, place) = (PostgresDeadline(after: timeout), current) }
         guard deadline.wait(for: next == 1 ? POLLIN : POLLOUT, at: functions.socket(handle)) else {
-          return .silent(number(of: handle), "the server did not answer within \(timeout)")
+          return .silent(
+            host: current.host, port: current.port, message: "the server did not answer within \(timeout)")
         }
       default:
         throw failure(library.errorMessage(handle))
@@ -117,17 +109,9 @@ private struct Attempt {
     return library.functions.connectStartParams(keywords, values, 1)
   }
 
-  private static func place(_ handle: OpaquePointer, _ functions: CompositeOperationsPostgresFunctions) -> String {
-    let (host, port) = (functions.host(handle), functions.port(handle))
-    return [host, port].map { $0.map { String(cString: $0) } ?? "" }.joined(separator: ":")
-  }
-
-  /// The index of the host that libpq is at.
-  private func number(of handle: OpaquePointer) -> Int {
-    let functions = library.functions
-    let host = functions.host(handle).map { String(cString: $0) }
-    let port = functions.port(handle).map { String(cString: $0) }
-    return hosts.firstIndex { ($0.name ?? $0.address) == host && ($0.port ?? "5432") == port } ?? hosts.count - 1
+  /// The host and the port that libpq is at.
+  private func location(of handle: OpaquePointer) -> (host: String, port: String) {
+    (library.text(library.functions.host(handle)), library.text(library.functions.port(handle)))
   }
 
   private func failure(_ message: String) -> PostgresError {

@@ -109,8 +109,8 @@ final class PostgresConnection: @unchecked Sendable {  // used by one thread at 
   // MARK: - Cancelling
 
   /// Asks the server to cancel the current work of this connection. From any thread; it waits until
-  /// the server has received the request. Running work fails with ``PostgresError/Code/busy``,
-  /// unless it has ended.
+  /// the server has received the request, for any time if the server is silent. Running work fails
+  /// with ``PostgresError/Code/busy``, unless it has ended.
   func interrupt() { canceller.cancel() }
 }
 

@@ -77,6 +77,11 @@ struct PostgresExchange {
     }
   }
 
+  /// Ends the exchange, because its connection is being closed.
+  mutating func close() {
+    if end == nil { end = .failure(lost("the connection was closed")) }
+  }
+
   /// Ends the exchange after its time limit.
   mutating func giveUp(after duration: Duration) {
     if end == nil { end = .failure(lost("the server did not answer within \(duration)")) }
@@ -117,7 +122,9 @@ struct PostgresExchange {
     _ statement: PostgresStatement, _ parameters: Range<Int>, as item: Item
   ) throws(PostgresError) {
     let list = pipeline.parameters.list[parameters]
-    precondition(list.count <= 65_535, "A statement has \(list.count) values; PostgreSQL takes 65,535 at most")
+    precondition(
+      list.count <= PostgresParameters.mostOfAStatement,
+      "A statement has \(list.count) values; PostgreSQL takes 65,535 at most")
     let types = list.map(\.type.number)
     let lengths = list.map(\.count)
     let formats = list.map { $0.isBinary ? 1 : 0 as Int32 }

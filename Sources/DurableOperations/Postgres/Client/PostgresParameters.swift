@@ -12,6 +12,9 @@ struct PostgresParameters: Sendable {
     let isBinary: Bool
   }
 
+  /// How many values a statement can have.
+  static let mostOfAStatement = 65_535
+
   /// Begins with a byte of no value, so that there is something to point at.
   private(set) var bytes: [UInt8] = [0]
   private(set) var list: [Parameter] = []

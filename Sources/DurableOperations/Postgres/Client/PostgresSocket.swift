@@ -60,8 +60,8 @@ final class PostgresSocket: @unchecked Sendable {  // everything is used on the 
     }
   }
 
-  /// Stops watching. `end` is called when the system no longer watches, so that the descriptor can
-  /// be closed.
+  /// Stops watching, and fails what is under way or waits. `end` is called when the system no
+  /// longer watches, so that the descriptor can be closed.
   func close(then end: @escaping @Sendable () -> Void) {
     queue.async { [self] in
       isClosed = true
@@ -74,17 +74,24 @@ final class PostgresSocket: @unchecked Sendable {  // everything is used on the 
         source.cancel { group.leave() }
       }
       group.notify(queue: queue, execute: end)
+      if var work = work.take() {
+        work.exchange.close()
+        if let end = work.exchange.end { work.completion(end) }
+      }
+      let rest = waiting
+      waiting = []
+      for begin in rest { begin() }
     }
   }
 
   // MARK: - On the queue
 
   private func begin(_ work: Work) {
-    // The listener sends while it may still wait for the previous answer.
-    if self.work != nil { return waiting.append { self.begin(work) } }
     if isClosed {
       return work.completion(.failure(PostgresError(.connectionLost, message: "the connection was closed")))
     }
+    // The listener sends while it may still wait for the previous answer.
+    if self.work != nil { return waiting.append { self.begin(work) } }
     self.work = work
     setTimer(work.deadline)
     goOn(isReadable: false)

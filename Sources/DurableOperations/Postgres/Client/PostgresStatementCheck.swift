@@ -8,6 +8,8 @@ struct PostgresStatementCheck {
   private(set) var sql = ""
   /// How many values it needs.
   private(set) var parameterCount = 0
+  /// Its first word, in capital letters.
+  private(set) var command = ""
 
   /// - Throws: `.transactionEnded`, `.settingOfTheSession`, or `.statement` for no statement or
   ///   several.
@@ -55,13 +57,19 @@ struct PostgresStatementCheck {
     }
     self.sql = String(decoding: bytes, as: UTF8.self)
     parameterCount = count
+    command = words[0]
   }
 
-  /// - Throws: `.statement` for another number of values.
+  /// - Throws: `.statement` for another number of values, and for more than PostgreSQL takes.
   func require(_ count: Int) throws(PostgresError) {
-    guard count != parameterCount else { return }
-    throw PostgresError(
-      .statement, message: "it has \(parameterCount) parameters, and was given \(count) values", sql: sql)
+    guard count == parameterCount else {
+      throw PostgresError(
+        .statement, message: "it has \(parameterCount) parameters, and was given \(count) values", sql: sql)
+    }
+    guard count <= PostgresParameters.mostOfAStatement else {
+      throw PostgresError(
+        .statement, message: "it was given \(count) values, and PostgreSQL takes 65,535 at most", sql: sql)
+    }
   }
 
   private static func refusal(of words: [String]) -> (code: PostgresError.Code, message: String)? {

@@ -14,7 +14,7 @@ extension PostgresDoctor {
       processes.append(
         try second.transaction { second in
           _ = try process(of: second)
-          return try process(of: first)
+          return try process(of: first, within: limits.poolerPatience)
         })
     } catch let error as PostgresError where first.isBroken {
       return [
@@ -33,9 +33,10 @@ extension PostgresDoctor {
     return try PostgresConnection.connect(configuration)
   }
 
-  private func process(of connection: PostgresConnection) throws -> Int64 {
+  private func process(of connection: PostgresConnection, within patience: Duration? = nil) throws -> Int64 {
     let boundary: PostgresPipeline.Boundary = connection.transactionState == .idle ? .reading : .inside
-    return try connection.run(boundary, PostgresStatement("SELECT pg_backend_pid()::bigint")).row(0).integer(0)
+    let pipeline = PostgresPipeline(boundary, PostgresStatement("SELECT pg_backend_pid()::bigint"))
+    return try connection.run(pipeline, timeout: patience)[0].row(0).integer(0)
   }
 
   /// - Parameters:
@@ -47,8 +48,8 @@ extension PostgresDoctor {
         "pooler", "A pooler stands before the server, and gives each transaction another session.",
         why: "Prepared statements and settings of a queue become those of others, and LISTEN hears nothing.",
         remedy: """
-          In programs, PostgresOptions.pooler = .transaction, and listens = .at(a URL that leads to the server itself). Or give the \
-          location that URL.
+          In programs, PostgresOptions(pooler: .transaction, listens: .at(a URL that leads to the server itself)). Or give \
+          the location that URL.
           """)
     }
     if processes != [told, told] {
@@ -56,7 +57,7 @@ extension PostgresDoctor {
         "pooler", "A pooler stands before the server. It has kept the session.",
         why:
           "Where it gives transactions other sessions, as PgBouncer with pool_mode = transaction, a queue has to know.",
-        remedy: "Look at its settings; if it does that, PostgresOptions.pooler = .transaction.")
+        remedy: "Look at its settings; if it does that, PostgresOptions(pooler: .transaction).")
     }
     return .fine("pooler", "No pooler stands before the server.")
   }

@@ -22,7 +22,7 @@ extension PostgresDoctor {
       return [
         .attention(
           "tables", "There are no tables of a queue in the schema \(schemaName).",
-          why: "Nothing is stored there, and programs with migrates = false do not open it.",
+          why: "Nothing is stored there, and programs with migrates: false do not open it.",
           remedy: "Check the schema. Open it with a role that may make tables, or run what `\(printing)` prints.")
       ]
     }
@@ -39,7 +39,7 @@ extension PostgresDoctor {
       return [
         .attention(
           "tables", "The tables are of version \(version), and the newest is \(known).",
-          why: "Programs with migrates = false, and this tool, do not open them.",
+          why: "Programs with migrates: false, and this tool, do not open them.",
           remedy: "Open them with a role that may change tables.")
       ]
     }

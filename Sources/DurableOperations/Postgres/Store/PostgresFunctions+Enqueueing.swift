@@ -69,8 +69,16 @@ extension PostgresFunctions {
       END IF;
       RETURN NEXT;
     END $$;
-    CREATE FUNCTION \(schema).lock_key(of_kind bigint, key text) RETURNS void LANGUAGE sql AS $$
-      SELECT pg_advisory_xact_lock(hashtextextended(\(name(schema)) || ' ' || of_kind::text || ' ' || key, 0)) $$;
+    CREATE FUNCTION \(schema).lock_key(of_kind bigint, key text) RETURNS void LANGUAGE plpgsql AS $$
+    BEGIN
+      -- With one snapshot for the whole transaction, the caller would not see what was committed while it waited.
+      IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+        RAISE EXCEPTION 'a job with a unique key needs a transaction that is READ COMMITTED, and this one is %',
+          upper(current_setting('transaction_isolation'))
+          USING ERRCODE = '0A000', HINT = 'Begin it with BEGIN ISOLATION LEVEL READ COMMITTED.';
+      END IF;
+      PERFORM pg_advisory_xact_lock(hashtextextended(\(name(schema)) || ' ' || of_kind::text || ' ' || key, 0));
+    END $$;
     """
   }
 

@@ -15,6 +15,7 @@ enum PostgresFunctions {
     \(time(schema))
     \(rounds(schema))
     \(prerequisitesEnded(schema))
+    \(handDependentsOn(schema))
     \(attemptsEnded(schema))
     \(removeJobs(schema))
     \(enqueueJob(schema))
@@ -148,6 +149,35 @@ enum PostgresFunctions {
     return "replace(\(SQL(stringLiteral: text)), '\(number.rawValue)', hit.prerequisite::text)"
   }
 
+  /// Those who wait for a job that was replaced while it executed wait for the one that has its
+  /// place.
+  private static func handDependentsOn(_ schema: SQL) -> SQL {
+    """
+    CREATE FUNCTION \(schema).hand_dependents_on(replaced bigint) RETURNS void \(language) AS $$
+    #variable_conflict use_column
+    DECLARE
+      own record;
+      heir bigint;
+    BEGIN
+      SELECT unique_key, lane >> 2 AS kind INTO own FROM \(schema).jobs WHERE id = replaced;
+      SELECT id INTO heir FROM \(schema).jobs WHERE unique_key = own.unique_key AND lane >> 2 = own.kind
+        AND state IN (0, 1, 2, 3, 4) AND id <> replaced ORDER BY id LIMIT 1 FOR NO KEY UPDATE;
+      IF NOT FOUND THEN RETURN; END IF;
+      UPDATE \(schema).dependencies SET prerequisite = heir WHERE prerequisite = replaced AND dependent <> heir
+        AND NOT EXISTS (SELECT 1 FROM \(schema).dependencies AS other
+          WHERE other.prerequisite = heir AND other.dependent = dependencies.dependent);
+      UPDATE \(schema).jobs SET flags = flags | 1 WHERE id = heir;
+      -- Those that wait for both are left.
+      PERFORM 1 FROM \(schema).jobs WHERE id = ANY(ARRAY(
+        SELECT dependent FROM \(schema).dependencies WHERE prerequisite = replaced AND dependent <> heir))
+      ORDER BY id FOR UPDATE;
+      WITH gone AS (
+        DELETE FROM \(schema).dependencies WHERE prerequisite = replaced AND dependent <> heir RETURNING dependent)
+      UPDATE \(schema).jobs SET blockers = blockers - 1 WHERE id = ANY(ARRAY(SELECT dependent FROM gone));
+    END $$;
+    """
+  }
+
   /// After the end of attempts, or of jobs that were cancelled or given up: deletes what was kept
   /// for them, and updates their dependents.
   private static func attemptsEnded(_ schema: SQL) -> SQL {
@@ -156,8 +186,7 @@ enum PostgresFunctions {
     RETURNS TABLE (job bigint, job_lane bigint, job_state int, failed_with bigint) \(language) AS $$
     #variable_conflict use_column
     DECLARE
-      replaced record;
-      heir bigint;
+      replaced bigint;
     BEGIN
       IF EXISTS (SELECT 1 FROM \(schema).checkpoints WHERE job = ANY(ids)) THEN
         DELETE FROM \(schema).checkpoints WHERE job = ANY(ids)
@@ -172,25 +201,10 @@ enum PostgresFunctions {
       IF NOT EXISTS (SELECT 1 FROM \(schema).dependencies WHERE prerequisite = ANY(ids)) THEN
         RETURN;
       END IF;
-      -- Those who wait for a job that was replaced while it executed wait for the one that has its place.
-      FOR replaced IN SELECT id, lane, unique_key FROM \(schema).jobs
+      FOR replaced IN SELECT id FROM \(schema).jobs
         WHERE id = ANY(ids) AND state IN (5, 6) AND flags & 32 <> 0 ORDER BY id
       LOOP
-        SELECT id INTO heir FROM \(schema).jobs WHERE unique_key = replaced.unique_key AND lane >> 2 = replaced.lane >> 2
-          AND state IN (0, 1, 2, 3, 4) ORDER BY id LIMIT 1 FOR NO KEY UPDATE;
-        IF FOUND THEN
-          UPDATE \(schema).dependencies SET prerequisite = heir WHERE prerequisite = replaced.id AND dependent <> heir
-            AND NOT EXISTS (SELECT 1 FROM \(schema).dependencies AS other
-              WHERE other.prerequisite = heir AND other.dependent = dependencies.dependent);
-          UPDATE \(schema).jobs SET flags = flags | 1 WHERE id = heir;
-          -- Those that wait for both are left.
-          PERFORM 1 FROM \(schema).jobs WHERE id = ANY(ARRAY(
-            SELECT dependent FROM \(schema).dependencies WHERE prerequisite = replaced.id AND dependent <> heir))
-          ORDER BY id FOR UPDATE;
-          WITH gone AS (
-            DELETE FROM \(schema).dependencies WHERE prerequisite = replaced.id AND dependent <> heir RETURNING dependent)
-          UPDATE \(schema).jobs SET blockers = blockers - 1 WHERE id = ANY(ARRAY(SELECT dependent FROM gone));
-        END IF;
+        PERFORM \(schema).hand_dependents_on(replaced);
       END LOOP;
       RETURN QUERY SELECT * FROM \(schema).prerequisites_ended(ARRAY(
         SELECT DISTINCT prerequisite FROM \(schema).dependencies WHERE prerequisite = ANY(ids)
@@ -228,11 +242,13 @@ enum PostgresFunctions {
     DECLARE
       one bigint;
       its_state int;
+      its_flags int;
     BEGIN
       FOREACH one IN ARRAY ids LOOP
-        SELECT state INTO its_state FROM \(schema).jobs WHERE id = one FOR UPDATE;
+        SELECT state, flags INTO its_state, its_flags FROM \(schema).jobs WHERE id = one FOR UPDATE;
         CONTINUE WHEN NOT FOUND;
         CONTINUE WHEN its_state <> ALL(states) AND NOT (its_state IN (5, 6) AND one = ANY(failed));
+        IF its_state IN (0, 1, 2, 4) AND its_flags & 32 <> 0 THEN PERFORM \(schema).hand_dependents_on(one); END IF;
         FOR job, job_lane, job_state, failed_with IN SELECT * FROM \(schema).prerequisites_ended(
           ARRAY[one], CASE WHEN its_state = 7 THEN 0 ELSE 2 END, NULL, moment)
         LOOP

@@ -7,7 +7,7 @@ extension DurableQueue {
   package static func schemaScript(schema: String, role: String?) -> String {
     let grants = PostgresMigration.grants(schema: schema, role: role ?? "app")
     return """
-      -- The tables of a queue, for `PostgresOptions.migrates = false`. Run as who is to own them:
+      -- The tables of a queue, for `PostgresOptions(migrates: false)`. Run as who is to own them:
       --   durable-queue schema --print | psql -v ON_ERROR_STOP=1 DATABASE
       \(PostgresMigration.script(schema: schema))
       \(role == nil ? "-- What a role needs that uses them:\n" : "")\

@@ -5,6 +5,10 @@
 /// States are those of `JobState`, `flags` those of `JobFlags`, `failing` is that of
 /// `PrerequisiteFailure`, and lanes are those of `JobLane`. Times are milliseconds since 1970, by
 /// the server's clock.
+///
+/// The claims of a job are counted from when it was stored, in microseconds: after a failover or a
+/// restore, another job may get the number of a lost one, and the end of that one's attempt must
+/// not be taken for the end of its own.
 enum PostgresSchema {
   /// The steps from an empty schema to the current tables. A released step never changes: changes
   /// are added as a further step. So numbers stand here for states, flags and lanes, independent of
@@ -32,7 +36,7 @@ enum PostgresSchema {
       lane bigint NOT NULL,
       major bigint NOT NULL,
       minor bigint NOT NULL,
-      claim bigint NOT NULL DEFAULT 0,
+      claim bigint NOT NULL DEFAULT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
       worker bigint,
       enqueued_at bigint NOT NULL,
       run_at bigint,

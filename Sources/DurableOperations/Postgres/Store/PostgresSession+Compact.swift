@@ -7,17 +7,17 @@ extension PostgresSession {
   func compact(worker: Int64?, lease: Duration) throws -> Int {
     try requireOwner()
     let before = try size()
-    do {
-      // Its own connection: it takes long, and runs without the time limit of its session.
-      let connection = try PostgresConnection.connect(configuration)
-      defer { connection.close() }
+    // Its own connection: it takes long, and runs without the time limit of its session.
+    let connection: PostgresConnection
+    do { connection = try .connect(configuration) } catch { throw DatabaseError(error, place: store.place) }
+    defer { connection.close() }
+    try use(connection) { connection in
       if store.options.pooler == .none { try connection.run(.reading, PostgresStatement("SET statement_timeout = 0")) }
       for table in ["jobs", "dependencies", "checkpoints", "errors", "rounds", "workers", "occurrences"] {
+        try store.refuseWhileSuspended()
         let vacuum = PostgresPipeline(.reading, PostgresStatement("VACUUM (ANALYZE) \(schema.text).\(table)"))
         try connection.run(vacuum, timeout: .seconds(24 * 3600))
       }
-    } catch {
-      throw DatabaseError(error, place: store.place)
     }
     return max(before - (try size()), 0)
   }

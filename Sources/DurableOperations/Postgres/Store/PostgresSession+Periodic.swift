@@ -111,6 +111,7 @@ extension PostgresWork {
 
   fileprivate func enqueueOccurrences() throws -> (enqueued: [JobRequest], unreadable: (any Error)?) {
     var (enqueued, unreadable): ([JobRequest], (any Error)?) = ([], nil)
+    var hasWaited = false
     let now = try now()
     let due = try run(
       "due_periodic", "\(Self.periodicRows(schema)) WHERE next_at <= $1 ORDER BY name FOR UPDATE SKIP LOCKED"
@@ -126,23 +127,47 @@ extension PostgresWork {
       // Another process has just given the name to another kind, whose number is not known here:
       // the next look asks for it.
       guard store.state.withLock({ $0.kindNumbers[KindName(row.kind)] }) != nil else { continue }
+      // Others may have more keys locked: rounds wait meanwhile. The next look tries again.
+      if hasWaited, row.options.uniqueKey != nil { continue }
       let times = row.due(at: now)
-      for time in times where try takesPlace(row.name, row.schedule, at: time.milliseconds) {
-        let job = row.request(for: time)
-        try run("savepoint", "SAVEPOINT composite_operations")
-        do {
-          _ = try enqueue([job])
-          enqueued.append(job)
-        } catch let error as JobError {
-          // The previous job still has its key: this time is skipped.
-          guard error.code == .duplicate else { throw error }
-          try run("rollback_to", "ROLLBACK TO SAVEPOINT composite_operations")
+      do {
+        for time in times {
+          if let job = try enqueue(row, at: time) { enqueued.append(job) }
         }
-        try run("release", "RELEASE SAVEPOINT composite_operations")
+        try reach(times.last ?? Date(milliseconds: now), row)
+      } catch let error as PostgresError where error.code == .busy && connection.transactionState == .inTransaction {
+        // A suspension interrupts it, too.
+        try store.refuseWhileSuspended()
+        hasWaited = true
+        unreadable = DatabaseError(error, place: store.place)
       }
-      try reach(times.last ?? Date(milliseconds: now), row)
     }
     return (enqueued, unreadable)
+  }
+
+  /// Enqueues the job of a time, unless that took place before or its key is taken. If another
+  /// transaction has the key locked for too long, it throws, and nothing of this time is written.
+  private func enqueue(_ row: PeriodicRow, at time: Date) throws -> JobRequest? {
+    let (job, eventCount) = (row.request(for: time), self.eventCount)
+    var enqueued: JobRequest?
+    try run("savepoint", "SAVEPOINT composite_operations")
+    do {
+      if try takesPlace(row.name, row.schedule, at: time.milliseconds) {
+        _ = try enqueue([job])
+        enqueued = job
+      }
+    } catch let error as JobError {
+      // The previous job still has its key: this time is skipped.
+      guard error.code == .duplicate else { throw error }
+      try run("rollback_to", "ROLLBACK TO SAVEPOINT composite_operations")
+      _ = try takesPlace(row.name, row.schedule, at: time.milliseconds)
+    } catch let error as PostgresError where error.code == .busy {
+      forgetEvents(after: eventCount)
+      try run("rollback_to", "ROLLBACK TO SAVEPOINT composite_operations")
+      throw error
+    }
+    try run("release", "RELEASE SAVEPOINT composite_operations")
+    return enqueued
   }
 
   // MARK: - What took place

@@ -90,7 +90,8 @@ extension PostgresSession {
     ) { $0.bind(ids) }.forEachRow { row in
       failures[row.integer(0), default: []].append(
         JobRecord.Failure(
-          attempt: Int(clamping: row.integer(1)), date: Date(milliseconds: row.integer(2)), error: row.text(3) ?? ""))
+          attempt: Int(clamping: row.integer(1)), failedAt: Date(milliseconds: row.integer(2)), error: row.text(3) ?? ""
+        ))
     }
     return failures
   }

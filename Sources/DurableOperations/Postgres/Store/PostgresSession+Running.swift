@@ -36,8 +36,8 @@ extension PostgresSession {
   func giveBackJobs(
     of worker: Int64?, after ends: [Acknowledgement], keepsDone: Bool, within patience: Duration?
   ) throws {
-    if !ends.isEmpty { try write(ends, keepsDone: keepsDone, within: patience) }
-    guard let worker else { return }
+    if !ends.isEmpty { try write(ends, keepsDone: keepsDone, within: patience, isAll: false) }
+    guard let worker else { return store.numbers.withLock { $0.acknowledged(ends) } }
     // Not in one transaction: one that removes the process has no number that could be asked for.
     try settleRounds()
     try betweenRounds(of: worker) { work in
@@ -61,26 +61,33 @@ extension PostgresSession {
       try work.attemptsEnded(taken.map { JobID(rawValue: $0.integer(0)) })
       try work.remove(worker)
     }
-    store.numbers.withLock { $0.end(worker) }
+    store.numbers.withLock { numbers in
+      numbers.acknowledged(ends)
+      numbers.end(worker)
+    }
   }
 
   /// Writes the ends of attempts with the number of a round: if the answer is lost, they are not
   /// written again. Tried once more on another connection if one breaks.
   ///
-  /// - Parameter more: further work in the transaction.
+  /// - Parameters:
+  ///   - isAll: whether nothing follows that may fail. Otherwise the queue may ask for the same
+  ///     once more: the state remembers what is written until the caller says otherwise.
+  ///   - more: further work in the transaction.
   private func write(
-    _ ends: [Acknowledgement], keepsDone: Bool, within patience: Duration?,
+    _ ends: [Acknowledgement], keepsDone: Bool, within patience: Duration?, isAll: Bool = true,
     more: (PostgresWork) throws -> Void = { _ in }
   ) throws {
     do {
-      try attemptToWrite(ends, keepsDone: keepsDone, within: patience, more)
+      try attemptToWrite(ends, keepsDone: keepsDone, within: patience, isAll: isAll, more)
     } catch let error as DatabaseError where error.code.isOfLostConnection {
-      try attemptToWrite(ends, keepsDone: keepsDone, within: patience, more)
+      try attemptToWrite(ends, keepsDone: keepsDone, within: patience, isAll: isAll, more)
     }
   }
 
   private func attemptToWrite(
-    _ all: [Acknowledgement], keepsDone: Bool, within patience: Duration?, _ more: (PostgresWork) throws -> Void
+    _ all: [Acknowledgement], keepsDone: Bool, within patience: Duration?, isAll: Bool,
+    _ more: (PostgresWork) throws -> Void
   ) throws {
     try settleRounds()
     let ends = store.numbers.withLock { $0.unwritten(all) }
@@ -108,7 +115,7 @@ extension PostgresSession {
     }
     store.numbers.withLock { numbers in
       numbers.answered([], withCheckpoint: [], acknowledged: ends)
-      numbers.acknowledged(all)
+      if isAll { numbers.acknowledged(all) }
     }
     work.tellAll()
   }

@@ -113,7 +113,6 @@ extension PostgresSession {
         if let end, try work.acknowledge([end], keepsDone: keepsDone).isEmpty { throw NoLongerOurs() }
         let transaction = PostgresTransaction(work, pool: store.callers)
         let result = try store.asTransaction { try body(transaction) }
-        if transaction.hasRunStatements { try transaction.forgetWhatWasTakenBack() }
         try work.commit()
         return (result: result, work: work)
       } catch {
@@ -133,9 +132,16 @@ private struct NoLongerOurs: Error {}
 final class PostgresTransaction: StoreTransaction {
   private let work: PostgresWork
   private let pool: PostgresConnectionPool
-  /// Savepoints of the user may have undone an enqueue.
-  private(set) var hasRunStatements = false
   private(set) var changeCount = 0
+
+  // Where the user goes back to a savepoint, the events since then are not told. The server
+  // remembers how many there were: a setting of the transaction goes back with the savepoint.
+  // Neither takes a snapshot, which SAVEPOINT does not either: what the user locks next has to be
+  // seen as it is then.
+  private var noteOfEvents: PostgresStatement {
+    PostgresStatement("SET LOCAL composite_operations.events = '\(work.eventCount)'")
+  }
+  private static let notedEvents = PostgresStatement("SHOW composite_operations.events")
 
   init(_ work: PostgresWork, pool: PostgresConnectionPool) {
     self.work = work
@@ -153,22 +159,28 @@ final class PostgresTransaction: StoreTransaction {
   }
 
   func execute(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow] {
-    hasRunStatements = true
-    return try asDatabaseError {
+    try asDatabaseError {
       let check = try PostgresStatementCheck(sql)
       try check.require(values.count)
+      // After an error the server refuses both, and says so of the user's statement.
+      let makesSavepoint = check.command == "SAVEPOINT" && work.connection.transactionState != .failed
+      let goesBack = check.command == "ROLLBACK"
       var position = 0
-      let result = try work.run { pipeline in
+      let results = try work.run { pipeline in
+        if makesSavepoint { pipeline.add(noteOfEvents) }
         position = try pipeline.add(PostgresStatement(check.sql, form: .text)) { parameters in
           for value in values { try parameters.bind(value) }
         }
-      }[position]
+        if goesBack { pipeline.add(Self.notedEvents) }
+      }
+      let result = results[position]
       // Functions and statements that no check sees may have ended it.
       guard work.connection.transactionState == .inTransaction else {
         work.connection.markBroken()
         throw PostgresError(
           .transactionEnded, message: "it was ended by a statement", sql: sql, place: work.store.place)
       }
+      if goesBack { forgetEventsTakenBack(results[position + 1]) }
       if result.isOfChange { changeCount = result.changes }
       return PostgresValueMapping.rows(result)
     }
@@ -194,16 +206,12 @@ final class PostgresTransaction: StoreTransaction {
     }
   }
 
-  /// Forgets what statements of the user may have undone.
-  func forgetWhatWasTakenBack() throws {
-    // COMMIT will say that a statement has failed.
-    guard work.eventCount > 0, work.connection.transactionState == .inTransaction else { return }
-    let ids = work.events.compactMap { if case .enqueued(let id, _) = $0 { id.rawValue } else { nil } }
-    let there = try work.run(
-      "are_there", "SELECT id FROM \(work.schema).jobs WHERE id = ANY($1)"
-    ) { $0.bind(ids) }
-    let stored = Set(there.map { $0.integer(0) })
-    work.keepEvents { if case .enqueued(let id, _) = $0 { stored.contains(id.rawValue) } else { true } }
+  /// Forgets the events behind the number that the server remembers.
+  private func forgetEventsTakenBack(_ noted: PostgresResult) {
+    // Statements of the user could set it, too.
+    guard let count = Int(noted.first { $0.text(0) ?? "" } ?? ""), (0...work.eventCount).contains(count)
+    else { return }
+    work.forgetEvents(after: count)
   }
 
   /// Stores a new kind on a connection of its own: others would wait until this transaction is

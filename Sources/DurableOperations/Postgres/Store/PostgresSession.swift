@@ -22,6 +22,9 @@ final class PostgresSession: StoreSession {
   }
 
   var schema: SQL { store.schema }
+  /// Whether it looks at other processes. How long it has been connected tells what it can know of
+  /// them; calls of the user may find no connection meanwhile.
+  private var looks: Bool { pool === store.rounds }
   /// How it connects.
   var configuration: PostgresConfiguration { pool.configuration }
 
@@ -30,27 +33,41 @@ final class PostgresSession: StoreSession {
   // MARK: - Connections
 
   /// Uses a connection. An error of the client layer becomes a ``DatabaseError``.
-  func use<R>(_ body: (PostgresConnection) throws -> R) throws -> R {
+  ///
+  /// - Parameter own: a connection that is not of the pool; nil for one that is.
+  func use<R>(_ own: PostgresConnection? = nil, _ body: (PostgresConnection) throws -> R) throws -> R {
     if !ignoresSuspension { try store.refuseWhileSuspended() }
     do {
-      if let loan { return try use(try loan.connection(), body) }
-      return try pool.sync { try use($0, body) }
+      if let own { return try register(own, body) }
+      if let loan { return try register(try loan.connection(), body) }
+      return try pool.sync { try register($0, body) }
     } catch let error as PostgresError {
       // The suspension interrupted it.
       if error.code == .busy, !ignoresSuspension { try store.refuseWhileSuspended() }
-      if error.endsConnection { store.state.withLock { $0.connectedSince = nil } }
+      if error.endsConnection, looks { store.state.withLock { $0.connectedSince = nil } }
       // If it was stored, this process and the others must look for what has become due.
       if error.code == .outcomeUnknown { store.notifier.notify(StoreNews(isIncomplete: true)) }
       throw DatabaseError(error, place: store.place)
     }
   }
 
-  private func use<R>(_ connection: PostgresConnection, _ body: (PostgresConnection) throws -> R) throws -> R {
-    store.state.withLock { state in
+  /// Uses a connection. A suspension interrupts that, and waits for its end. Refuses if the queue
+  /// was suspended while the caller waited for the connection.
+  private func register<R>(_ connection: PostgresConnection, _ body: (PostgresConnection) throws -> R) throws -> R {
+    let calls = try store.state.withLock { state -> DispatchGroup? in
+      if looks, state.connectedSince == nil { state.connectedSince = .now }
+      if ignoresSuspension { return nil }
+      if state.isSuspended { throw store.suspended }
       state.active[ObjectIdentifier(connection)] = connection
-      if state.connectedSince == nil { state.connectedSince = .now }
+      state.calls.enter()
+      return state.calls
     }
-    defer { store.state.withLock { $0.active[ObjectIdentifier(connection)] = nil } }
+    defer {
+      if let calls {
+        store.state.withLock { $0.active[ObjectIdentifier(connection)] = nil }
+        calls.leave()
+      }
+    }
     return try body(connection)
   }
 
@@ -91,7 +108,7 @@ final class PostgresSession: StoreSession {
 
   private func once<R>(tells: Bool, _ body: (PostgresWork) throws -> R) throws -> R {
     let (result, work) = try use { connection in
-      let work = PostgresWork(store, connection)
+      let work = PostgresWork(store, connection, ignoresSuspension: ignoresSuspension)
       do {
         let result = try body(work)
         try work.commit()

@@ -35,9 +35,17 @@ final class PostgresStore: Sendable {
     var isSuspended = false
     /// The connections in use, to interrupt them.
     var active: [ObjectIdentifier: PostgresConnection] = [:]
+    /// Those who use them, since the queue was resumed last.
+    var calls = DispatchGroup()
+    /// The requests to cancel something that are on their way, and the time limit of the last one.
+    let requests = DispatchGroup()
+    var requestLimit: PostgresDeadline?
+    /// What waits for these requests, and holds rounds and looks meanwhile.
+    var requestWait: PostgresRequestWait?
     /// The threads on which closures of the user run inside a transaction.
     var transacting: Set<UInt> = []
-    /// Since when this process has a connection again after it had none; nil if it has none.
+    /// Since when rounds and looks have a connection again after they had none; nil if they have
+    /// none.
     var connectedSince: ContinuousClock.Instant?
   }
 
@@ -180,13 +188,19 @@ final class PostgresStore: Sendable {
   // MARK: - Suspending
 
   func refuseWhileSuspended() throws {
-    guard state.withLock({ $0.isSuspended }) else { return }
-    throw DatabaseError(.suspended, engine: .postgres, message: "suspend() was called", path: place)
+    if state.withLock({ $0.isSuspended }) { throw suspended }
   }
 
-  /// Asks the server to cancel the work of this process.
-  func interrupt() {
-    for connection in state.withLock({ Array($0.active.values) }) { connection.interrupt() }
+  var suspended: DatabaseError {
+    DatabaseError(.suspended, engine: .postgres, message: "suspend() was called", path: place)
+  }
+
+  /// Asks the server to cancel the work of this process, unless the queue was resumed by now.
+  /// Returns whether there was any.
+  func interrupt() -> Bool {
+    let active = state.withLock { $0.isSuspended ? Array($0.active.values) : [] }
+    for connection in active { connection.interrupt() }
+    return !active.isEmpty
   }
 
   // MARK: - Transactions of the user's

@@ -149,7 +149,7 @@ struct PostgresAcknowledgements {
     positions += others
     for part in Self.parts(ends) {
       dependents.append(
-        pipeline.add(statement("attempts_ended", Self.ending(schema))) {
+        pipeline.add(statement("ends_written", followingUp)) {
           $0.bind(part.map(\.id.rawValue))
           $0.bind(store.testTime)
         })
@@ -184,6 +184,19 @@ struct PostgresAcknowledgements {
 
   static func ending(_ schema: SQL) -> SQL {
     "SELECT job, job_lane, job_state, failed_with FROM \(schema).attempts_ended($1, $2)"
+  }
+
+  /// The same for those of the ends that this transaction has written, and for jobs that are gone.
+  /// An end that was refused changes nothing: its job may have ended long ago, and dependents that
+  /// failed with it then may have been retried since. That the claim is the last one is not enough:
+  /// a job that died with its process keeps the number.
+  private var followingUp: SQL {
+    """
+    SELECT job, job_lane, job_state, failed_with FROM \(schema).attempts_ended(ARRAY(
+      SELECT ended.id FROM unnest($1::bigint[]) AS ended (id) WHERE coalesce((
+        SELECT jobs.xmin IS NOT DISTINCT FROM pg_current_xact_id_if_assigned()::xid
+        FROM \(schema).jobs WHERE jobs.id = ended.id), true)), $2)
+    """
   }
 
   /// A job with a cancel request is cancelled unless it has succeeded; a replaced job is not tried

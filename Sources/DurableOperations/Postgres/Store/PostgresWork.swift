@@ -11,8 +11,11 @@ final class PostgresWork {
   /// Whether the statements failed that would have begun it. Another BEGIN would be another
   /// transaction.
   private var hasFailed = false
+  private let ignoresSuspension: Bool
+  /// Whether it was refused since the queue was suspended.
+  private var isRefused = false
   private var isCommitted = false
-  private(set) var events: [JobEvent.Content] = []
+  private var events: [JobEvent.Content] = []
   /// Set when its writes made a job due.
   var hasFreedJobs = false
   /// The lanes of these jobs, and the place from which on they are due.
@@ -24,10 +27,13 @@ final class PostgresWork {
   /// Set when a job that executes was asked to end.
   var hasCancelRequests = false
 
-  init(_ store: PostgresStore, _ connection: PostgresConnection, isGuest: Bool = false) {
+  init(
+    _ store: PostgresStore, _ connection: PostgresConnection, isGuest: Bool = false, ignoresSuspension: Bool = false
+  ) {
     self.store = store
     self.connection = connection
     self.isGuest = isGuest
+    self.ignoresSuspension = ignoresSuspension
   }
 
   var schema: SQL { store.schema }
@@ -50,6 +56,7 @@ final class PostgresWork {
     commits: Bool = false, _ build: (inout PostgresPipeline) throws -> Void
   ) throws -> [PostgresResult] {
     try requireNoFailure()
+    try refuseWhileSuspended()
     let boundary: PostgresPipeline.Boundary =
       hasBegun ? (commits ? .closing : .inside) : (commits ? .transaction : .opening)
     var pipeline = PostgresPipeline(boundary)
@@ -74,6 +81,13 @@ final class PostgresWork {
       place: store.place)
   }
 
+  /// Throws once the queue is suspended. Also when it was resumed since: a part of what was to be
+  /// stored is missing.
+  private func refuseWhileSuspended() throws {
+    if !ignoresSuspension, !isRefused { isRefused = store.state.withLock { $0.isSuspended } }
+    if isRefused { throw store.suspended }
+  }
+
   /// Runs one statement.
   @discardableResult
   func run(
@@ -95,6 +109,7 @@ final class PostgresWork {
       var position = 0
       return try run(commits: true) { position = try $0.add(statement, bind) }[position]
     }
+    try refuseWhileSuspended()
     var pipeline = PostgresPipeline(.implicit)
     try pipeline.add(statement, bind)
     let results = try connection.run(pipeline)
@@ -104,7 +119,9 @@ final class PostgresWork {
 
   func commit() throws {
     try requireNoFailure()
-    guard hasBegun, !isCommitted else { return }
+    if isCommitted { return }
+    try refuseWhileSuspended()
+    guard hasBegun else { return }
     try connection.run(PostgresPipeline(.closing))
     isCommitted = true
   }
@@ -139,8 +156,6 @@ final class PostgresWork {
   var eventCount: Int { events.count }
 
   func forgetEvents(after count: Int) { events.removeLast(events.count - count) }
-
-  func keepEvents(_ isKept: (JobEvent.Content) throws -> Bool) rethrows { events = try events.filter(isKept) }
 
   /// Reports all events: the transaction has succeeded.
   func tellAll() {

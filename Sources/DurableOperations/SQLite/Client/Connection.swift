@@ -188,6 +188,7 @@ final class Connection {
   // MARK: - Transactions
 
   private lazy var beginning = Result { try prepare("BEGIN IMMEDIATE") }
+  private lazy var beginningToRead = Result { try prepare("BEGIN") }
   private lazy var committing = Result { try prepare("COMMIT") }
 
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
@@ -196,7 +197,17 @@ final class Connection {
   /// reads first and then writes can fail in a way that waiting does not help against.
   func transaction<R>(_ body: () throws -> R) throws -> R {
     try requireWriting()
-    try beginning.get().run()
+    return try transaction(begunBy: beginning.get(), body)
+  }
+
+  /// Runs a closure that only reads, and all of whose statements see the same: alone, each of them
+  /// sees what others have written before it. Not inside a transaction.
+  func reading<R>(_ body: () throws -> R) throws -> R {
+    try transaction(begunBy: beginningToRead.get(), body)
+  }
+
+  private func transaction<R>(begunBy beginning: Statement, _ body: () throws -> R) throws -> R {
+    try beginning.run()
     do {
       let result = try body()
       guard isInTransaction else { throw transactionEnded() }

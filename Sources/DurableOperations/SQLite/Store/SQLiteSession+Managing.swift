@@ -94,7 +94,10 @@ extension SQLiteSession {
 
   func state(of id: JobID) throws -> JobState? { try store.state(of: id) }
 
-  func isBusy(with kinds: [Int64]) throws -> Bool { try store.isBusy(with: kinds) }
+  func isBusy(with kinds: [Int64]) throws -> Bool {
+    // Its statements would miss a job that another process claims between them.
+    try store.connection.reading { try store.isBusy(with: kinds) }
+  }
 
   func knownKinds() throws -> [String] { try store.knownKinds() }
 

@@ -22,7 +22,7 @@ extension SQLiteSession {
     let transaction = SQLiteTransaction(store)
     return try store.transaction {
       let result = try body(transaction)
-      if transaction.hasRunStatements { try store.forgetWhatWasTakenBack() }
+      try transaction.end()
       return result
     }
   }
@@ -45,8 +45,10 @@ private struct NoLongerOurs: Error {}
 /// A transaction of the user in a file.
 final class SQLiteTransaction: StoreTransaction {
   private let store: SQLiteStore
-  /// Savepoints of the user may have undone an enqueue.
-  private(set) var hasRunStatements = false
+  /// Whether a text of the user may have made a savepoint.
+  private var mayHaveSavepoints = false
+  /// The number of events that the file remembers; nil if it remembers none.
+  private var notedEventCount: Int?
   // What statements of the user did, whatever the queue has written since.
   private(set) var changeCount = 0
   private(set) var lastInsertedRowID: Int64 = 0
@@ -60,16 +62,46 @@ final class SQLiteTransaction: StoreTransaction {
   }
 
   func execute(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow] {
-    hasRunStatements = true
     // It may undo what was done since a savepoint, with its counts.
     try store.writeCounts()
+    let words = sql.lowercased()
+    let mayMakeSavepoint = words.contains("savepoint")
+    if mayMakeSavepoint { mayHaveSavepoints = true }
+    let mayTakeBack = mayHaveSavepoints && words.contains("rollback")
+    // Also if it takes something back: the word alone, as in a value, takes back nothing.
+    if mayMakeSavepoint || mayTakeBack { try noteEventCount() }
     let connection = store.connection
     connection.lastInsertedRowID = lastInsertedRowID
     defer {
       lastInsertedRowID = connection.lastInsertedRowID
       store.forgetKinds()
     }
-    return try connection.execute(sql, values, isGuest: true) { changeCount = $0 }
+    do {
+      let rows = try connection.execute(sql, values, isGuest: true) { changeCount = $0 }
+      if mayTakeBack { try forgetEventsTakenBack() }
+      return rows
+    } catch {
+      // A statement before the one that failed may have done so.
+      if mayTakeBack, connection.isInTransaction { try? forgetEventsTakenBack() }
+      throw error
+    }
+  }
+
+  /// Writes only what the file does not know: `changes()` stays that of the user's statement.
+  private func noteEventCount() throws {
+    guard notedEventCount != store.pendingEvents.count else { return }
+    try store.noteEventCount()
+    notedEventCount = store.pendingEvents.count
+  }
+
+  private func forgetEventsTakenBack() throws {
+    notedEventCount = nil
+    notedEventCount = try store.forgetEventsTakenBack()
+  }
+
+  /// Leaves nothing behind that only the transaction needs.
+  func end() throws {
+    if mayHaveSavepoints, store.connection.isInTransaction { try store.forgetEventCount() }
   }
 
   func enqueue(_ jobs: [JobRequest]) throws -> [JobID] {

@@ -158,7 +158,8 @@ extension SQLiteStore {
     try select.forEachRow { row in
       errors.append(
         JobRecord.Failure(
-          attempt: Int(clamping: row.integer(0)), date: Date(milliseconds: row.integer(1)), error: row.text(2) ?? ""))
+          attempt: Int(clamping: row.integer(0)), failedAt: Date(milliseconds: row.integer(1)), error: row.text(2) ?? ""
+        ))
     }
     return errors
   }

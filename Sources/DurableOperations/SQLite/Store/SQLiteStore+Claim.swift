@@ -15,16 +15,15 @@ extension SQLiteStore {
     return claim
   }
 
-  /// The request with the remaining room of kinds with a limit over all processes. In a transaction
-  /// that writes.
+  /// The request with the remaining room of kinds with a limit over all processes. Only reads.
   func limited(_ request: ClaimRequest, by limits: [Int64: Int]) throws -> ClaimRequest {
-    // The jobs that this transaction has ended so far make room.
-    try writeCounts()
-    let count = try statement("SELECT jobs FROM durable_counts WHERE kind = ?1 AND state = \(.executing)")
+    // Not by `durable_counts`, which do not know what a program of an older version has ended.
+    let count = try statement(
+      "SELECT count(*) FROM durable_jobs WHERE state = \(.executing) AND lane BETWEEN ?1 AND ?1 + 3")
     var request = request
     for index in request.kinds.indices {
       guard let limit = limits[request.kinds[index].kind] else { continue }
-      count.bind(request.kinds[index].kind, at: 1)
+      count.bind(JobLane.number(ofKind: request.kinds[index].kind), at: 1)
       let room = limit - Int(clamping: try count.first { $0.integer(0) } ?? 0)
       request.kinds[index].limit = max(0, min(request.kinds[index].limit, room))
     }

@@ -72,12 +72,12 @@ extension SQLiteStore {
     try makeDue(id)
   }
 
-  /// The job that has the unique key of an ended one.
+  /// The job that has the unique key of another one, which has ended, or was replaced.
   func heir(of id: JobID) throws -> JobID? {
     let select = try statement(
       """
       SELECT other.id FROM durable_jobs AS job JOIN durable_jobs AS other ON other.unique_key = job.unique_key
-      WHERE job.id = ?1 AND other.lane >> 2 = job.lane >> 2
+      WHERE job.id = ?1 AND other.id <> job.id AND other.lane >> 2 = job.lane >> 2
         AND other.state IN (\(.waiting, .scheduled, .blocked, .executing, .held)) LIMIT 1
       """)
     select.bind(id.rawValue, at: 1)
@@ -118,8 +118,23 @@ extension SQLiteStore {
 
   func delete(_ id: JobID) throws {
     let state = try state(of: id, before: .delete)
-    try tellDependents(of: id, how: state == .done ? .done : .deleted)
+    try delete(id, in: state)
+  }
+
+  /// Deletes a job in the state that it has. Returns the dependents that have failed.
+  @discardableResult
+  func delete(_ id: JobID, in state: JobState) throws -> [JobID] {
+    if !state.isSettled, try isReplaced(id) { try handDependentsOn(from: id) }
+    let failed = try tellDependents(of: id, how: state == .done ? .done : .deleted)
     try remove(id)
+    return failed
+  }
+
+  /// Whether another job was stored in the place of a job.
+  private func isReplaced(_ id: JobID) throws -> Bool {
+    let select = try statement("SELECT flags FROM durable_jobs WHERE id = ?1")
+    select.bind(id.rawValue, at: 1)
+    return try select.first { $0.flags(0).contains(.isReplaced) } ?? false
   }
 
   /// Deletes a job without dependents.

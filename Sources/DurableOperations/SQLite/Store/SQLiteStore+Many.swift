@@ -72,8 +72,7 @@ extension SQLiteStore {
     for id in ids {
       guard let state = try state(of: id) else { continue }
       guard states.contains(state) || (state == .cancelled || state == .dead) && failed.contains(id) else { continue }
-      failed.formUnion(try tellDependents(of: id, how: state == .done ? .done : .deleted))
-      try remove(id)
+      failed.formUnion(try delete(id, in: state))
       count += 1
     }
     return count

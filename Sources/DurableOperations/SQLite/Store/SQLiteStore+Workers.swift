@@ -240,7 +240,7 @@ extension SQLiteStore {
 
   // MARK: - Idleness, only reads
 
-  /// Whether a job of one of these kinds executes anywhere, or is due.
+  /// Whether a job of one of these kinds executes anywhere, or is due. Call with one snapshot.
   func isBusy(with kinds: [Int64]) throws -> Bool {
     let own = Set(kinds)
     var isBusy = false

@@ -14,7 +14,7 @@ final class SQLiteStore {
   /// The date at the begin of the transaction under way.
   private var transactionTime: Int64?
   /// The events to report when the transaction is over.
-  private var pendingEvents: [JobEvent.Content] = []
+  private(set) var pendingEvents: [JobEvent.Content] = []
   /// The prepared statements, by their place in the sources.
   private var statements: [SQLSite: Statement] = [:]
   private var composedStatements: [String: Statement] = [:]
@@ -255,12 +255,30 @@ final class SQLiteStore {
     }
   }
 
-  /// Forgets what statements of the user may have undone.
-  func forgetWhatWasTakenBack() throws {
-    forgetKinds()
-    pendingEvents = try pendingEvents.filter { event in
-      if case .enqueued(let id, _) = event { try state(of: id) != nil } else { true }
-    }
+  // Where the user goes back to a savepoint, the events since then are not told. The database
+  // remembers how many there were before it: their number goes back with the rest. The jobs do not
+  // tell: some were there before, as those that were replaced, and SQLite gives the numbers of the
+  // others again.
+
+  /// Notes the number of events, before a text that may make a savepoint, or go back to one.
+  func noteEventCount() throws {
+    let insert = try statement("INSERT OR REPLACE INTO durable_meta (key, value) VALUES ('events', ?1)")
+    insert.bind(pendingEvents.count, at: 1)
+    try insert.run()
+  }
+
+  /// Forgets the events behind the number that the database remembers. Returns that number.
+  func forgetEventsTakenBack() throws -> Int? {
+    let select = try statement("SELECT value FROM durable_meta WHERE key = 'events'")
+    guard let count = try select.first({ Int(clamping: $0.integer(0)) }), (0...pendingEvents.count).contains(count)
+    else { return nil }
+    pendingEvents.removeLast(pendingEvents.count - count)
+    return count
+  }
+
+  /// Removes the number. At the end of the transaction.
+  func forgetEventCount() throws {
+    try statement("DELETE FROM durable_meta WHERE key = 'events'").run()
   }
 
   /// Kinds may have got their numbers in this transaction, or in a part of it that was undone.

@@ -160,6 +160,23 @@ struct DependencyTests {
     #expect(try await value.value == 3)
   }
 
+  @Test("A composite hears that a dependency of its child is removed while guards elsewhere wait for it, too")
+  func dependency_removedWhileGuardsElsewhereWaitToo_isAwaitedNoMore() async throws {
+    let never = HeldOperation<Int>(), operation = succeeding(1)
+    operation.addDependency(never)
+    let composite = CompositeOperation(operations: [operation])
+    // When it returns, the composite has adopted the operation, which the guards then only join.
+    await onWorker { composite.start() }
+    await settleDown()
+    let registry = ExclusionRegistry()
+    let guarded = operation.exclusive("a", in: registry).exclusive("b", in: registry)
+    await onWorker { guarded.start() }
+    await settleDown()
+    operation.removeDependency(never)
+    #expect(await settled(guarded).value == 1)
+    #expect(await settled(composite).value as? [Int] == [1])
+  }
+
   enum Waiter: CaseIterable { case composite, sequence, run, condition }
 
   @Test("What waits for a dependency starts when that is removed", arguments: Waiter.allCases, [true, false])

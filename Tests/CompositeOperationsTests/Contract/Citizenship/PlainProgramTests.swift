@@ -27,6 +27,13 @@ struct PlainProgramTests {
     #expect(result.lines == (1...3).map { "leaf \($0): main queue, main thread" } + ["completion: [1, 2, 3]"])
   }
 
+  @Test("3.4 In a queue of one slot that targets the main queue a composite uses its own slot")
+  func program_withQueueThatTargetsMain_usesTheSlotOfTheComposite() async throws {
+    let result = try await PlainProcess.run("PlainProgram", "in-queue-that-targets-main")
+    #expect(result.status == 0)
+    #expect(result.lines == ["completion: [1, 2]"])
+  }
+
   @Test("3.4 On OperationQueue.main children run on the main queue, also where dispatchMain() serves it")
   func program_withDispatchMain_runsChildrenOnTheMainQueue() async throws {
     let result = try await PlainProcess.run("PlainProgram", "main-queue-with-dispatch-main")

@@ -23,6 +23,34 @@ struct DependencyCircleTests {
     #expect(first.isFinished && second.isFinished)
   }
 
+  /// An operation whose name is asked for in errors.
+  private final class Asked: SimpleOperation<Int>, @unchecked Sendable {
+    let whenAsked = Locked<(@Sendable () -> Void)?>(nil)
+
+    override var name: String? {
+      get {
+        whenAsked.current?()
+        return "asked"
+      }
+      set {}
+    }
+
+    override func perform() -> Int { 1 }
+  }
+
+  @Test("The name of a child in a circle may use the composite")
+  func nameOfChildInCircle_mayCancelTheComposite() async {
+    let (first, second) = (Asked(), succeeding(2))
+    first.addDependency(second)
+    second.addDependency(first)
+    let composite = CompositeOperation(operations: [first, second])
+    // The second one is not handed out before.
+    composite.maxConcurrentOperationCount = 1
+    first.whenAsked.withLock { $0 = { [weak composite] in composite?.cancel() } }
+    #expect(await outcomeOfStarting(composite).isCancelled)
+    #expect(first.isFinished && second.isFinished)
+  }
+
   @Test("In a queue, too: every slot is free again")
   func children_waitingForEachOtherInQueue_failTheComposite() async {
     let queue = OperationQueue(limit: 1)

@@ -54,6 +54,28 @@ struct OperationErrorTests {
     queue.isSuspended = false
     #expect(await settled(child).value == 1)
   }
+
+  @Test("3.2, 3.3 A plain operation that waits in a queue: alreadyInUse, and the queue runs it")
+  func plainChild_waitingInQueue_isInUse() async {
+    await #expect(processExitsWith: .success) {
+      for isParallel in [true, false] {
+        let queue = OperationQueue(limit: 1, suspended: true)
+        let runs = Locked(0)
+        let child = BlockOperation { runs.increment() }
+        queue.addOperation(child)
+        let composite =
+          isParallel
+          ? CompositeOperation(operations: [child]) : CompositeOperation(sequence: ListSequence([child]))
+        let error = await outcomeOfStarting(composite).error as? CompositeError
+        precondition((error?.failures.first?.error as? OperationError)?.code == .alreadyInUse)
+        precondition(!child.isCancelled)
+        queue.isSuspended = false
+        await finished(child)
+        precondition(runs.current == 1)
+      }
+    }
+  }
+
   @Test("3.2 An operation that settled in a queue, and whose completion still runs: alreadyInUse")
   func child_settledInItsQueue_isInUseDuringItsCompletion() async throws {
     let queue = OperationQueue(limit: 1, suspended: true)

@@ -66,7 +66,7 @@ struct CompositionSlotTests {
     let composite = CompositeOperation(operations: [inner, pair], operationQueue: queue)
     composite.failurePolicy = .waitForAll
     await onWorker { composite.start() }
-    #expect(await Patience.reached { timed.allSatisfy(\.isExecuting) })
+    await until(timed.allSatisfy(\.isExecuting))
     clock.advance(by: .seconds(5))
     for timed in timed { #expect(await settled(timed).error is OperationTimeout) }
     for leaf in busy { leaf.finish(with: 1) }

@@ -110,7 +110,7 @@ struct DelegateTests {
       })
     await onWorker { composite.start() }
     await second.started.wait()
-    #expect(await Patience.reached { first.current?.object == nil })
+    await until(first.current?.object == nil)
     second.finish(with: 2)
     #expect(await settled(composite).value as? [Int] == [1, 2])
   }
@@ -163,14 +163,17 @@ struct DelegateTests {
   func suspended_byItsDelegate_holdsTheChild(isCancelled: Bool) async {
     let held = HeldOperation<Int>()
     let box = Locked<CompositeOperation?>(nil)
+    let hasSuspended = Gate()
     let composite = CompositeOperation(
       sequence: ClosureSequence { previous in
         guard previous == nil else { return nil }
         box.current?.isSuspended = true
+        hasSuspended.open()
         return held
       })
     box.withLock { $0 = composite }
     await onWorker { composite.start() }
+    await hasSuspended.wait()
     await settleDown()
     #expect(!held.started.isOpen)
     if isCancelled {

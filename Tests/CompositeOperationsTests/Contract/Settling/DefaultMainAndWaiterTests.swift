@@ -68,8 +68,8 @@ struct DefaultMainAndWaiterTests {
     let operation = HeldOperation<Int>()
     operation.start()
     let waiter = Task { try await operation.value }
+    await Patience.untilAwaited(operation)
     waiter.cancel()
-    for _ in 0..<20 { await Task.yield() }
     #expect(!operation.isCancelled)
     operation.finish(with: 2)
     #expect(try await waiter.value == 2)

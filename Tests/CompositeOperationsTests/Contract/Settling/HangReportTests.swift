@@ -53,6 +53,30 @@ struct HangReportTests {
     #expect(messages.count == 1)
   }
 
+  @Test("3.1.8 A composite whose main does not reach super.main() is reported, once")
+  func cancel_insideMainOfComposite_isReported() async {
+    let messages = reports {
+      $0.start()
+      $0.cancel()
+    } of: {
+      ReturningComposite(operations: [succeeding(1)])
+    }
+    #expect(messages.count == 1 && messages[0].contains("ReturningComposite") && messages[0].contains("super.main()"))
+  }
+
+  @Test("3.1.8 A composite that reaches super.main() is not watched, and one inside it neither")
+  func cancel_ofCompositeUnderWay_isNotWatched() async {
+    let watch = WatchProbe()
+    let held = AsyncPlainOperation(ignoresCancel: true)
+    let composite = CompositeOperation(operations: [CompositeOperation(operations: [held])])
+    watch.using { composite.start() }
+    await held.started.wait()
+    watch.using { composite.cancel() }
+    #expect(watch.timerCount == 0)
+    held.complete()
+    #expect(await settled(composite).isCancelled)
+  }
+
   @Test("3.1.8 An operation that settles in time is not reported")
   func settling_inTime_isNotReported() async {
     let messages = reports { operation in
@@ -202,6 +226,14 @@ private final class WatchProbe: Sendable {
   func reportsWhenDue() -> [String] {
     for timer in timers.withLock({ $0 }) { timer() }
     return messages.events
+  }
+}
+
+private final class ReturningComposite: CompositeOperation, @unchecked Sendable {
+  override func main() {
+    cancel()
+    guard !isCancelled else { return }
+    super.main()
   }
 }
 

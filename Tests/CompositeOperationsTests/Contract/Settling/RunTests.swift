@@ -53,14 +53,8 @@ struct RunTests {
       operation.finish(with: 4)
     }
     queue.addOperation(operation)
-    let isRunning = Gate()
-    let value = Task {
-      isRunning.open()
-      return try await operation.run()
-    }
-    await isRunning.wait()
-    // Other tasks of the pool run after the call: run() has been entered by then.
-    for _ in 0..<100 { await Task.yield() }
+    let value = Task { try await operation.run() }
+    await Patience.untilAwaited(operation)
     queue.isSuspended = false
     #expect(try await value.value == 4)
     #expect(ranIn.current === queue)
@@ -147,5 +141,99 @@ struct RunTests {
       }
       #expect(values == Array(repeating: 4, count: 8))
     }
+  }
+
+  #if os(macOS) || os(Linux)
+  @Test("3.1.3 OperationQueue.run returns the outcome of an operation that settles before it is added, and never traps")
+  func queueRun_settledBeforeItIsAdded_returnsItsOutcome() async {
+    await #expect(processExitsWith: .success) {
+      let value = try await LateQueue().run(HeldOperation<Int>())
+      precondition(value == 1)
+    }
+  }
+
+  @Test("3.1.3 OperationQueue.run of a cancelled operation, while a barrier waits in the queue")
+  func queueRun_cancelledBehindABarrier_ends() async {
+    let (queue, held, cancelled) = (OperationQueue(), HeldOperation<Int>(), succeeding(1))
+    queue.addOperation(held)
+    await held.started.wait()
+    queue.addBarrierBlock {}
+    cancelled.cancel()
+    await #expect(throws: CancellationError.self) { try await queue.run(cancelled) }
+    held.finish(with: 1)
+    await finished(held)
+  }
+
+  @Test("3.1.3 OperationQueue.run of an operation whose dependency finishes while the queue takes it")
+  func queueRun_dependencyFinishesMeanwhile_isNotMissed() async throws {
+    let dependency = BlockOperation {}
+    let operation = Asked { dependency.start() }
+    operation.addDependency(dependency)
+    operation.isAsked.withLock { $0 = false }
+    #expect(try await OperationQueue().run(operation) == 1)
+  }
+
+  /// An operation that calls a closure the first time that it is asked whether it is ready.
+  private final class Asked: Operation, ComposableOperation, @unchecked Sendable {  // immutable
+    let isAsked = Locked(true)
+    private let whenAsked: @Sendable () -> Void
+
+    init(_ whenAsked: @escaping @Sendable () -> Void) { self.whenAsked = whenAsked }
+
+    var outcome: Outcome<Int>? { isFinished ? .success(1) : nil }
+
+    override var isReady: Bool {
+      let isReady = super.isReady
+      let isFirst = isAsked.withLock { isAsked in
+        defer { isAsked = true }
+        return !isAsked
+      }
+      if isFirst { whenAsked() }
+      return isReady
+    }
+  }
+
+  @Test("3.1.3 run() waits for a dependency that is added just before the operation starts")
+  func run_dependencyAddedJustBeforeTheStart_isAwaited() async {
+    await #expect(processExitsWith: .success) {
+      let operation = DependingLate()
+      let task = Task { try await operation.run() }
+      await until(!operation.dependencies.isEmpty)
+      await settleDown()
+      precondition(!operation.isExecuting && !operation.isFinished)
+      operation.dependency.start()
+      operation.dependency.finish(with: 1)
+      let value = try await task.value
+      precondition(value == 2)
+    }
+  }
+  #endif
+}
+
+/// Gets its dependency when `run()` has found none, and dispatches it.
+private final class DependingLate: SimpleOperation<Int>, @unchecked Sendable {
+  let dependency = HeldOperation<Int>()
+  private let isAsked = Locked(false)
+
+  override var qualityOfService: QualityOfService {
+    get {
+      let isFirst = isAsked.withLock { isAsked in
+        defer { isAsked = true }
+        return !isAsked
+      }
+      if isFirst { addDependency(dependency) }
+      return super.qualityOfService
+    }
+    set { super.qualityOfService = newValue }
+  }
+
+  override func perform() -> Int { 2 }
+}
+
+/// A queue to which each operation is added too late: other code has settled it.
+private final class LateQueue: OperationQueue, @unchecked Sendable {
+  override func addOperation(_ operation: Operation) {
+    (operation as? HeldOperation<Int>)?.finish(with: 1)
+    super.addOperation(operation)
   }
 }

@@ -56,6 +56,46 @@ struct ErrorTextTests {
     #expect(deep.name == nil)
   }
 
+  @Test("A name that is set later is in errors, and stays when the wrapper has settled")
+  func name_setAfterWrapping_isInErrors() async throws {
+    let work = failing(TestError.first, as: Int.self)
+    let wrapper = work.timeout(.seconds(1), clock: clock)
+    work.name = "late"
+    let composite = CompositeOperation(operations: [wrapper])
+    let error = try #require(await outcomeOfStarting(composite).error as? CompositeError)
+    #expect(error.failures[0].operationName == "late" && wrapper.name == "late")
+
+    let first = failing(TestError.first, as: Int.self)
+    let retried = first.retrying(once) { _ in succeeding(1) }
+    first.name = "late"
+    let retryError = try #require(await outcomeOfStarting(retried).error as? RetryError)
+    #expect(retryError.operationName == "late" && retried.name == "late")
+  }
+
+  @Test("A name that is set later stays, however the wrapper has ended", arguments: ["run", "cancelled", "unrun"])
+  func name_setAfterWrapping_staysAfterTheEnd(end: String) async {
+    let (clock, once) = (clock, once)
+    let wraps: [(SimpleOperation<Int>) -> SimpleOperation<Int>] = [
+      { $0.timeout(.seconds(1), clock: clock) }, { $0.condition(Condition { _ in true }) }, { $0.map { $0 } },
+      { $0.exclusive("a", in: ExclusionRegistry()).map { $0 } }, { $0.mapAsync { $0 } },
+      { $0.retrying(once) { _ in succeeding(1) } }, { $0.recover { _ in succeeding(2, named: "other") } },
+    ]
+    for wrap in wraps {
+      let work = HeldOperation<Int>(settlesWhenCancelled: true)
+      let wrapper = wrap(work)
+      work.name = "late"
+      if end == "unrun" { wrapper.cancel() }
+      await onWorker { wrapper.start() }
+      if end == "cancelled" {
+        await work.started.wait()
+        wrapper.cancel()
+      }
+      if end == "run" { work.reject(with: TestError.first) }
+      _ = await settled(wrapper)
+      #expect(wrapper.name == "late")
+    }
+  }
+
   @Test("A composite's error names the composite, and each child by the name of the wrapped operation")
   func compositeError_namesCompositeAndWrappedChild() async throws {
     let album = CompositeOperation(operations: [

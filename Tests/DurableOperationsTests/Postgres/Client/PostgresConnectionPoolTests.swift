@@ -188,7 +188,7 @@ import Testing
 
   @Test func server_stopsAndStarts_poolComesBack() async throws {
     let server = try await PostgresServer.own()
-    let pool = PostgresConnectionPool(PostgresConfiguration(url: server.url()), maxConnections: 2)
+    let pool = PostgresConnectionPool(.patient(server.url()), maxConnections: 2)
     #expect(try await pool.run { try $0.integer("SELECT 1") } == 1)
     try await server.stop()
     await #expect { try await pool.run { try $0.integer("SELECT 1") } } throws: {

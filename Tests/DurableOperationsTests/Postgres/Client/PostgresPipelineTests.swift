@@ -212,5 +212,23 @@ import Testing
     #expect(asynchronous.allSatisfy { $0.first { $0.data(0) } == data })
     #expect(try connection.integer("SELECT sum(length(d))::bigint FROM big") == 24_000_000)
   }
+
+  @Test func close_whileSeveralPipelinesWait_endsAllOfThem() async throws {
+    let database = try await PostgresDatabase()
+    let connection = try await database.connect()
+    let (socket, process) = (connection.socket, connection.serverProcess)
+    let ended = EventRecorder<PostgresError.Code?>()
+    let pipeline = PostgresPipeline(.reading, PostgresStatement("SELECT pg_sleep(3600)"))
+    for _ in 0..<3 {
+      socket.run(pipeline, on: connection, timeout: .seconds(1200)) { result in
+        ended.record(postgresError { _ = try result.get() }?.code)
+      }
+    }
+    // As a listener does.
+    socket.queue.async { connection.close() }
+    await ended.wait(forCount: 3)
+    #expect(ended.events == [.connectionLost, .connectionLost, .connectionLost])
+    try database.server.query("SELECT pg_terminate_backend(\(process))")
+  }
 }
 #endif

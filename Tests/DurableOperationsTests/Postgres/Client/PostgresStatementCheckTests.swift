@@ -81,6 +81,17 @@ import Testing
     #expect(postgresError { try check.require(1) }?.message == "it has 2 parameters, and was given 1 values")
   }
 
+  @Test func require_moreThanPostgreSQLTakes_isRefused() throws {
+    func check(_ count: Int) throws -> PostgresStatementCheck {
+      try PostgresStatementCheck("SELECT " + Array(repeating: "?", count: count).joined(separator: ", "))
+    }
+    try check(65_535).require(65_535)
+    let tooMany = try check(65_536)
+    let error = postgresError { try tooMany.require(65_536) }
+    #expect(error?.code == .statement)
+    #expect(error?.message == "it was given 65536 values, and PostgreSQL takes 65,535 at most")
+  }
+
   @Test(.needsPostgres) func check_whatComesOut_isWhatTheServerTakes() async throws {
     let connection = try await PostgresDatabase().connect()
     let check = try PostgresStatementCheck(

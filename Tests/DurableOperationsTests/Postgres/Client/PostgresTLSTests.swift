@@ -13,7 +13,8 @@ import Testing
     let server = try await PostgresServer.own()
     let certificate = try await server.useTLS(name: "localhost")
     let url = server.secureURL(trusting: certificate)
-    let queue = try await onWorker { Result { try DurableQueue(location: .postgres(url)) } }.get()
+    let options = PostgresOptions(statementTimeout: .seconds(1200))
+    let queue = try await onWorker { Result { try DurableQueue(location: .postgres(url, options)) } }.get()
     let ran = EventRecorder<Int>()
     try await queue.register(Count.self) { job, _ async throws in ran.record(job.number) }
     queue.start()

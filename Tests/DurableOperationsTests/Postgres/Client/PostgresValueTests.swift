@@ -27,9 +27,10 @@ import Testing
   }
 
   @Test func integers_narrowColumns_areRead() async throws {
-    try await PostgresDatabase().connect().run(
-      .reading, PostgresStatement("SELECT (-32768)::smallint, 2147483647::int, true, false, 1.5::real")
-    ).forEachRow { row in
+    let result = try await PostgresDatabase().connect().run(
+      .reading, PostgresStatement("SELECT (-32768)::smallint, 2147483647::int, true, false, 1.5::real"))
+    #expect(result.count == 1)
+    result.forEachRow { row in
       #expect(row.integer(0) == -32_768)
       #expect(row.integer(1) == 2_147_483_647)
       #expect(row.bool(2) && !row.bool(3))
@@ -50,7 +51,7 @@ import Testing
   @Test func texts_andBytes_comeBack() async throws {
     let text = "naïve 🧵 'quoted' \\ \"\n"
     let data = Data([0, 255, 39, 92, 0])
-    try await PostgresDatabase().connect().run(
+    let result = try await PostgresDatabase().connect().run(
       .reading, PostgresStatement("SELECT $1, $2, $3, $4, $5::text, $6::bytea, $7, $8")
     ) { parameters throws(PostgresError) in
       try parameters.bind(text)
@@ -61,7 +62,9 @@ import Testing
       parameters.bind(nil as Data?)
       parameters.bind(true)
       try parameters.bind(#"{"a": 1}"#, as: .json)
-    }.forEachRow { row in
+    }
+    #expect(result.count == 1)
+    result.forEachRow { row in
       #expect(row.text(0) == text)
       #expect(row.text(1)?.isEmpty == true)
       #expect(row.data(2) == data)
@@ -74,7 +77,8 @@ import Testing
 
   @Test func arrays_comeBack() async throws {
     let sql = "SELECT $1, $2, $3, $4, $5, array_length($6, 1), $7::text, $8::text"
-    try await PostgresDatabase().connect().run(.reading, PostgresStatement(sql)) { parameters throws(PostgresError) in
+    let statement = PostgresStatement(sql)
+    let result = try await PostgresDatabase().connect().run(.reading, statement) { parameters throws(PostgresError) in
       parameters.bind([Int64.min, 7, Int64.max])
       parameters.bind([] as [Int64])
       parameters.bind([nil, -2] as [Int64?])
@@ -83,7 +87,9 @@ import Testing
       parameters.bind([Data([1]), nil])
       parameters.bind([1.5, nil])
       parameters.bind([true, nil, false])
-    }.forEachRow { row in
+    }
+    #expect(result.count == 1)
+    result.forEachRow { row in
       #expect(row.integers(0) == [Int64.min, 7, Int64.max])
       #expect(row.integers(1) == [])
       #expect(row.integers(2) == [0, -2])

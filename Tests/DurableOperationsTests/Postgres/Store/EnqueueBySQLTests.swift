@@ -24,7 +24,7 @@ import Testing
       configuration.pollInterval = .milliseconds(20)
       configuration.busyTimeout = .seconds(600)
       queue = try DurableQueue(location: .postgres(url, options), configuration: configuration)
-      connection = try PostgresConnection.connect(PostgresConfiguration(url: url))
+      connection = try PostgresConnection.connect(.patient(url))
     }
 
     /// As psql does it.
@@ -37,7 +37,7 @@ import Testing
     }
 
     /// In a transaction of the other program's, with texts as values.
-    func run(_ statement: DurableQueue.EnqueueStatement) throws -> JobID {
+    func run(_ statement: (sql: String, values: [String])) throws -> JobID {
       let pipeline = try PostgresPipeline(.implicit, PostgresStatement(statement.sql)) {
         parameters throws(PostgresError) in
         for value in statement.values { try parameters.bind(value) }
@@ -133,6 +133,48 @@ import Testing
     #expect(try stage.queue.counts().total == 2)
   }
 
+  @Test(arguments: ["REPEATABLE READ", "SERIALIZABLE"])
+  func keyThatWasTakenSinceTheSnapshot_isNotTakenTwice(_ isolation: String) throws {
+    let stage = try Stage()
+    // The kind is there before.
+    try stage.queue.enqueue(Send(text: "first"))
+    try stage.connection.run(.inside, PostgresStatement("BEGIN ISOLATION LEVEL \(isolation)"))
+    try stage.connection.run(.inside, PostgresStatement("SELECT count(*) FROM jobs"))
+    try stage.queue.enqueue(Send(text: "x"), options: JobOptions(uniqueKey: UniqueKey("k")))
+    let error = postgresError { _ = try stage.enqueue(#"'send', '{"text":"y"}', '{"uniqueKey":"k"}'"#) }
+    #expect(error?.sqlState == "0A000")
+    #expect(error?.details == "Begin it with BEGIN ISOLATION LEVEL READ COMMITTED.")
+    stage.connection.rollBack()
+    #expect(try stage.queue.counts().total == 2)
+  }
+
+  /// Their own transactions are READ COMMITTED all the same, behind a pooler, too.
+  @Test(arguments: ["repeatable read", "serializable"])
+  func databaseWhoseTransactionsHaveOneSnapshot_queuesUseUniqueKeys(_ isolation: String) async throws {
+    let database = try await PostgresDatabase()
+    try await database.connect().execute(
+      "ALTER DATABASE \(database.name) SET default_transaction_isolation = '\(isolation)'")
+    #expect(try await database.connect().text("SHOW transaction_isolation") == isolation)
+    for pooler in [PostgresOptions.Pooler.none, .transaction] {
+      let options = PostgresOptions(pooler: pooler, statementTimeout: .seconds(1200))
+      let queue = try await DurableQueue.open(location: .postgres(database.server.url(database.name), options))
+      let keyed = JobOptions(uniqueKey: UniqueKey("k"))
+      let id = try await queue.enqueue(Send(text: "x"), options: keyed)
+      await #expect { try await queue.enqueue(Send(text: "y"), options: keyed) } throws: {
+        ($0 as? JobError)?.reason == .duplicate(id)
+      }
+      try await queue.cancel(id)
+      try await queue.retry(id)
+      try await queue.transaction { db in
+        #expect(throws: JobError.self) { try db.enqueue(Send(text: "z"), options: keyed) }
+      }
+      #expect(try await queue.counts().total == 1)
+      try await queue.cancel(id)
+      try await queue.delete(id)
+      await queue.stop()
+    }
+  }
+
   @Test func transactionOfTheOtherProgram_isRolledBack_nothingIsStored() throws {
     let stage = try Stage()
     try stage.connection.run(.inside, PostgresStatement("BEGIN"))
@@ -180,7 +222,7 @@ import Testing
     let id = try stage.queue.enqueue(job, options: options)
     let row = try stage.row(id)
     try stage.queue.delete(id)
-    let statement = try stage.queue.enqueueStatement(for: job, options: options)
+    let statement = try stage.queue.enqueueStatement(for: JobRequest(job, options: options))
     #expect(try stage.row(stage.run(statement)) == row)
     #expect(row != nil)
   }
@@ -211,7 +253,8 @@ import Testing
   @Test func prerequisiteByItsPosition_isRefused() throws {
     let stage = try Stage()
     let reason = jobErrorReason {
-      _ = try stage.queue.enqueueStatement(for: Count(number: 1), options: JobOptions(dependsOn: [.inSameCall(0)]))
+      _ = try stage.queue.enqueueStatement(
+        for: JobRequest(Count(number: 1), options: JobOptions(dependsOn: [.inSameCall(0)])))
     }
     #expect(reason == .unknownPrerequisite(.inSameCall(0)))
   }
@@ -219,7 +262,7 @@ import Testing
   @Test func queueInAFile_hasNone() throws {
     let queue = try DurableQueue(location: .memory)
     do {
-      _ = try queue.enqueueStatement(for: Count(number: 1))
+      _ = try queue.enqueueStatement(for: JobRequest(Count(number: 1)))
       Issue.record("there is no server")
     } catch let error as DatabaseError {
       #expect(error.code == .needsServer && error.code.description == "needsServer")

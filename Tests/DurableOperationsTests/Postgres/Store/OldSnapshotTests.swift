@@ -120,7 +120,7 @@ private final class SnapshotStage {
 
   /// A transaction that sees all jobs as they are now.
   func keepSnapshot() throws -> PostgresConnection {
-    let snapshot = try PostgresConnection.connect(PostgresConfiguration(url: url))
+    let snapshot = try PostgresConnection.connect(.patient(url))
     try snapshot.run(.inside, PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ"))
     try snapshot.run(.inside, PostgresStatement("SELECT count(*) FROM jobs"))
     return snapshot
@@ -201,7 +201,7 @@ private final class SnapshotStage {
       var round = StoreRound(
         acknowledgements: [], keepsDone: false, request: { request }, lease: .seconds(3600), isLast: false)
       let answer = try session.round(round)
-      round.acknowledgements = answer.claim.jobs.map { StoreHarness.acknowledgement(of: $0.id) }
+      round.acknowledgements = answer.claim.jobs.map { StoreHarness.acknowledgement(of: $0.id, claim: $0.claim) }
       (round.worker, round.isLast) = (answer.worker, true)
       _ = try session.round(round)
       _ = try session.look(StoreLook(kinds: []))

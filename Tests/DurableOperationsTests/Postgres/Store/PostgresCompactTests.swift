@@ -9,7 +9,7 @@ import Testing
   @Test func compact_byAnotherRoleThanTheOwner_isRefused() async throws {
     let server = try await PostgresServer.shared
     let schema = "compact\(server.uniqueNumber())"
-    let options = PostgresOptions(schema: schema)
+    let options = PostgresOptions(schema: schema, statementTimeout: .seconds(1200))
     let queue = try DurableQueue(location: .postgres(server.url(), options))
     try await queue.enqueue(Count(number: 1))
     try server.query(
@@ -34,7 +34,7 @@ import Testing
     let database = try await server.makeDatabase()
     try server.query("ALTER DATABASE \(database) SET statement_timeout = '1777s'")
     let pooler = try await PgBouncer(to: server, sessions: 1)
-    let options = PostgresOptions(pooler: .transaction, listens: .no)
+    let options = PostgresOptions(pooler: .transaction, listens: .no, statementTimeout: .seconds(1200))
     let queue = try DurableQueue(location: .postgres(pooler.url(database), options))
     try await queue.enqueue(Count(number: 1))
     #expect(try await queue.compact() >= 0)

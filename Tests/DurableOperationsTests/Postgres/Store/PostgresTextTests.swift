@@ -32,7 +32,7 @@ import Testing
       let error = #expect(throws: DatabaseError.self, "\(what)") { try call() }
       #expect(error?.code == .statement, "\(what)")
       #expect(error?.engine == .postgres, "\(what)")
-      #expect(error?.place.isEmpty == false && error?.description.contains("U+0000") == true, "\(what)")
+      #expect(error?.path.isEmpty == false && error?.description.contains("U+0000") == true, "\(what)")
     }
     #expect(try queue.jobs().count == 1)
   }

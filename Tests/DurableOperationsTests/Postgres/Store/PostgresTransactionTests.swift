@@ -1,4 +1,5 @@
 #if os(macOS) || os(Linux)
+import CompositeOperations
 import CompositeOperationsTestKit
 import Foundation
 import TestSupport
@@ -77,6 +78,20 @@ import Testing
     let queue = try queue()
     #expect(databaseErrorCode { try queue.transaction { _ = try $0.execute(sql) } } == .statement)
     #expect(databaseErrorCode { try queue.transaction { _ = try $0.execute("SELECT 1", 2) } } == .statement)
+  }
+
+  /// It locks what it works on, and what others have stored by then is to be seen.
+  @Test func savepoint_takesNoSnapshot() throws {
+    let location = try Engine.postgres.location()
+    let queue = try queue(at: location), other = try self.queue(at: location)
+    try queue.transaction { db in
+      try db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+      try db.execute("SAVEPOINT a")
+      try other.transaction { _ = try $0.execute("INSERT INTO orders (id) VALUES (1)") }
+      try db.execute("ROLLBACK TO SAVEPOINT a")
+      try db.execute("LOCK TABLE orders")
+      #expect(try db.execute("SELECT count(*) FROM orders")[0][0] == 1)
+    }
   }
 
   /// By a function, which no check of statements sees.
@@ -319,6 +334,72 @@ import Testing
     let (codes, stored) = try store(keys: ["a", "b", "c", "d"], whileLocked: ["b", "c"])
     #expect(codes == [nil, .busy, .busy, .busy])
     #expect(stored == ["a"])
+  }
+
+  // MARK: - Suspending
+
+  @Test(arguments: [false, true]) func suspendedWhileOneIsOpen_returnsAfterItsEnd_andNothingOfItIsStored(
+    catchesTheError: Bool
+  ) async throws {
+    let location = try Engine.postgres.location()
+    let (queue, other) = (try queue(at: location), try queue(at: location))
+    let begun = Gate(), released = Gate()
+    let transaction = Task {
+      try await queue.transaction { db in
+        try db.enqueue(Count(number: 1))
+        begun.open()
+        released.waitBlocking()
+        if catchesTheError {
+          #expect(databaseErrorCode { try db.enqueue(Count(number: 2)) } == .suspended)
+        }
+      }
+    }
+    await begun.wait()
+    let stored = Task {
+      await queue.suspend()
+      return try await other.counts().total
+    }
+    await until(queue.core.database.isSuspended)
+    released.open()
+    #expect(try await stored.value == 0)
+    let error = await #expect(throws: DatabaseError.self) { try await transaction.value }
+    #expect(error?.code == .suspended)
+    #expect(try await other.counts().total == 0)
+    queue.resume()
+    try await queue.enqueue(Count(number: 3))
+    #expect(try await other.counts().total == 1)
+  }
+
+  /// The call has begun before, and waits for a connection.
+  @Test func suspendedWhileAnotherCallWaitsForItsConnection_thatIsRefused() async throws {
+    guard case .postgres(let url, var options) = try Engine.postgres.location() else { return }
+    // One for the rounds, one for calls.
+    options.maxConnections = 2
+    let queue = try queue(at: .postgres(url, options)), other = try self.queue(at: .postgres(url, options))
+    let callers = try #require(queue.core.database as? PostgresAccess).store.callers
+    let begun = Gate(), released = Gate(), ended = EventRecorder<DatabaseError.Code?>()
+    // Their threads: they are blocked.
+    Thread.detachNewThread {
+      ended.record(
+        databaseErrorCode {
+          try queue.transaction { _ in
+            begun.open()
+            released.waitBlocking()
+          }
+        })
+    }
+    await begun.wait()
+    Thread.detachNewThread {
+      ended.record(databaseErrorCode { try queue.enqueue(Count(number: 1)) })
+    }
+    await until(!callers.state.withLock { $0.waiting.isEmpty })
+    let suspended = Task { await queue.suspend() }
+    await until(queue.core.database.isSuspended)
+    released.open()
+    await suspended.value
+    await ended.wait(forCount: 2)
+    #expect(ended.events == [.suspended, .suspended])
+    #expect(try await other.counts().total == 0)
   }
 
   // MARK: - The end of a job

@@ -1,7 +1,5 @@
 #if os(macOS) || os(Linux)
-import Foundation
-import TestSupport
-import Testing
+public import Foundation
 
 #if canImport(Glibc)
 import Glibc
@@ -14,18 +12,21 @@ import Darwin
 #endif
 
 /// A terminal without a window: what is drawn on it can be read, and keys can be pressed.
-final class Screen: Sendable {
-  let device: FileHandle
+public final class Screen: Sendable {
+  /// What a process reads and writes.
+  public let device: FileHandle
   private let fileDescriptor: Int32
   private let drawn = EventRecorder<String>()
   private let ended = Gate()
 
-  init(columns: UInt16 = 110, rows: UInt16 = 30) throws {
+  /// Makes a terminal of that size.
+  public init(columns: UInt16 = 110, rows: UInt16 = 30) throws {
     var screen: Int32 = -1
     var device: Int32 = -1
     var size = winsize(ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
     guard openpty(&screen, &device, nil, nil, &size) == 0 else { throw CocoaError(.fileReadUnknown) }
     _ = fcntl(screen, F_SETFD, FD_CLOEXEC)
+    _ = fcntl(device, F_SETFD, FD_CLOEXEC)
     fileDescriptor = screen
     self.device = FileHandle(fileDescriptor: device, closeOnDealloc: true)
     let thread = Thread { [drawn, ended, screen] in
@@ -51,20 +52,21 @@ final class Screen: Sendable {
   }
 
   /// Everything that was drawn so far.
-  var text: String { drawn.events.joined() }
+  public var text: String { drawn.events.joined() }
 
-  func press(_ keys: String) {
+  /// Presses keys.
+  public func press(_ keys: String) {
     let bytes = Array(keys.utf8)
     _ = write(fileDescriptor, bytes, bytes.count)
   }
 
   /// Waits until something was drawn, now or before.
-  func wait(for expected: String) async {
+  public func wait(for expected: String) async {
     await drawn.wait { $0.joined().contains(expected) }
   }
 
   /// Whether keys come at once and are not shown.
-  var isRaw: Bool {
+  public var isRaw: Bool {
     var mode = termios()
     tcgetattr(fileDescriptor, &mode)
     return mode.c_lflag & tcflag_t(ICANON | ECHO) == 0
@@ -74,7 +76,7 @@ final class Screen: Sendable {
   ///
   /// - Throws: `CancellationError` when the time of the test is up, as when a process still has the
   ///   terminal.
-  func end() async throws {
+  public func end() async throws {
     try device.close()
     try await ended.waitUnlessCancelled()
   }

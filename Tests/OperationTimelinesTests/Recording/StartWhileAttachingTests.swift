@@ -1,0 +1,89 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import CompositeOperations
+@testable import OperationTimelines
+
+/// Operations that start in the moment in which something is attached to them.
+@Suite("Starts while attaching", .hangLimit)
+struct StartWhileAttachingTests {
+  /// Starts when it is first asked whether it executes, after the answer is known.
+  private final class HastyOperation: SimpleOperation<Int>, @unchecked Sendable {  // its own state is behind a lock
+    private let wasAsked = Locked(false)
+
+    override func main() {}
+
+    override var isExecuting: Bool {
+      let isFirst = wasAsked.withLock { wasAsked in
+        defer { wasAsked = true }
+        return !wasAsked
+      }
+      guard isFirst else { return super.isExecuting }
+      start()
+      return false
+    }
+  }
+
+  @Test func recorder_whileAnOperationStarts_recordsTheStart() {
+    let recorder = TimelineRecorder()
+    let operation = HastyOperation()
+    recorder.attach(to: operation)
+    operation.finish(with: 1)
+    let entries = recorder.timeline.entries
+    #expect(entries.count == 1 && entries.allSatisfy { $0.started != nil && $0.ending == .success })
+  }
+
+  @Test func terminal_whileAnOperationStarts_countsItsTime() async {
+    let text = Locked("")
+    let device = TerminalDevice(canDraw: false, theme: .ascii, size: { (60, 24) }) { written in
+      text.withLock { $0 += written }
+    }
+    let terminal = TerminalProgress(device, maxLines: 1, now: { .zero }, sleep: { _ in throw CancellationError() })
+    let operation = HastyOperation()
+    terminal.track(operation, title: "hasty")
+    operation.finish(with: 1)
+    await terminal.finish()
+    #expect(text.current == "+ hasty (0:00)\n")
+  }
+
+  /// Runs an operation. Calls a closure when it is asked for its kind, as a recorder does just
+  /// before it observes what runs inside.
+  private final class HookedSource: GuardSource, @unchecked Sendable {  // its own state is behind a lock
+    let whenAsked = Locked<(@Sendable () -> Void)?>(nil)
+
+    override func nextGuard(for guarded: Operation, after previous: Operation?) -> Step? { nil }
+
+    override var kind: OperationKind {
+      let action = whenAsked.withLock { action in
+        defer { action = nil }
+        return action
+      }
+      action?()
+      return .guarded
+    }
+  }
+
+  @Test func recorder_whileOtherCodeStartsAChild_recordsWhatRunsInIt() async {
+    let leaf = HeldOperation<Int>("leaf")
+    let source = HookedSource(leaf, givesVoid: false)
+    let inner = ComposedOperation<Int>(source)
+    let outer = inner.map { $0 }
+    let recorder = TimelineRecorder()
+    recorder.attach(to: outer)
+    source.whenAsked.withLock { action in
+      action = {
+        Thread.detachNewThread { inner.start() }
+        // Its start is reported before its composition waits for its end.
+        _ = Patience.isReached { leaf.state.current.has(.hasListeners) }
+      }
+    }
+    await onThread { outer.start() }
+    await Patience.untilAwaited(leaf)
+    await Patience.untilAwaited(inner)
+    leaf.finish(with: 1)
+    #expect(await settled(outer).value == 1)
+    let entries = recorder.timeline.entries
+    #expect(entries.count == 3 && entries.allSatisfy { $0.started != nil && $0.ending == .success }, "\(entries)")
+  }
+}
