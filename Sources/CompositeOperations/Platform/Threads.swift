@@ -15,7 +15,13 @@ package enum Threads {
   static func later(
     after delay: DispatchTimeInterval? = nil, qualityOfService: QualityOfService, _ body: @escaping @Sendable () -> Void
   ) {
-    let queue = qualityOfService.globalQueue
+    later(after: delay, on: qualityOfService.globalQueue, body)
+  }
+
+  /// The same, on a given queue.
+  static func later(
+    after delay: DispatchTimeInterval? = nil, on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void
+  ) {
     let pooled: @Sendable () -> Void = { withAutoreleasePool(body) }
     if let delay { queue.asyncAfter(deadline: .now() + delay, execute: pooled) } else { queue.async(execute: pooled) }
   }

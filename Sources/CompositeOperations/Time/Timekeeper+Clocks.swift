@@ -1,11 +1,20 @@
+import Dispatch
 import Foundation
 
 // One timekeeper for each clock that can be recognized. Only pending timers, and operations that
 // were made with the clock, keep the timekeeper alive, which keeps the clock.
 
 extension Timekeeper {
-  private static let continuous = Timekeeper(clock: ContinuousClock(), keepsAlarms: true)
-  private static let suspending = Timekeeper(clock: SuspendingClock(), keepsAlarms: true)
+  #if canImport(Darwin)
+  private static let alarmQueue: DispatchQueue? = nil
+  #else
+  /// A serial queue gets a thread also while operations keep all processors busy. On Linux tasks of
+  /// Swift get none then: they share those of the default class.
+  private static let alarmQueue: DispatchQueue? = DispatchQueue(label: "CompositeOperations.alarms")
+  #endif
+
+  private static let continuous = Timekeeper(clock: ContinuousClock(), keepsAlarms: true, alarmQueue: alarmQueue)
+  private static let suspending = Timekeeper(clock: SuspendingClock(), keepsAlarms: true, alarmQueue: alarmQueue)
   private static let others = LockBox(TimekeeperTable())
 
   /// Returns the timekeeper of a clock, shared if the clock is one of the standard library, an

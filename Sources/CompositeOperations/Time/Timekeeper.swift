@@ -1,3 +1,4 @@
+import Dispatch
 package import Foundation
 
 /// A clock of any type, and all timers that are set on it.
@@ -8,7 +9,7 @@ package import Foundation
 ///
 /// A cancelled sleep on a clock of the standard library ends, but the system keeps its memory until
 /// the deadline. So no sleep is cancelled there: it serves later timers, and a few tasks may sleep
-/// at once.
+/// at once. On Linux, where a task may get no thread for long, a queue of Dispatch waits instead.
 ///
 /// The clock's time decides, not the end of a sleep. A sleep that ends too early, or throws without
 /// being cancelled, is repeated after a pause that grows from a millisecond to about a second. So a
@@ -49,12 +50,16 @@ package final class Timekeeper: Sendable {
 
   /// The longest single sleep: some clocks cannot represent the longest `Duration`.
   private static let longestSleep = Duration.seconds(365 * 24 * 3600)
+  /// The longest that a queue waits: it does not count the time in which the machine is suspended.
+  private static let longestWait = Duration.seconds(60)
 
   private let state: LockBox<State>
   /// The time since the timekeeper was made.
   private let elapsed: @Sendable () -> Duration
   private let sleep: @Sendable (_ until: Duration) async throws -> Void
   private let pause: @Sendable (Duration) async -> Void
+  /// What waits for the alarms of a standard clock; nil if tasks sleep for them.
+  private let alarmQueue: DispatchQueue?
   /// Notifies a test clock of the timers; nil for other clocks.
   private let tellOfTimers: (@Sendable (_ change: Int, _ deadline: Duration) -> Void)?
   /// The clock's instant at which the timekeeper was made.
@@ -65,9 +70,10 @@ package final class Timekeeper: Sendable {
   /// - Parameters:
   ///   - keepsAlarms: whether a task keeps sleeping, for later timers, when its timer is cancelled
   ///     or an earlier one is set.
+  ///   - alarmQueue: waits for the alarms, which are kept, in place of tasks.
   ///   - pause: waits before a sleep that ended too early is repeated.
   init<C: Clock>(
-    clock: C, keepsAlarms: Bool = false,
+    clock: C, keepsAlarms: Bool = false, alarmQueue: DispatchQueue? = nil,
     pause: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
   ) where C.Duration == Duration {
     let origin = clock.now
@@ -77,6 +83,7 @@ package final class Timekeeper: Sendable {
     isFor = { isSameClock($0, as: clock) }
     tellOfTimers = (clock as? any TimerWatchingClock).map { timerTelling($0, since: origin) }
     self.origin = origin
+    self.alarmQueue = alarmQueue
     self.pause = pause
   }
 
@@ -134,6 +141,7 @@ package final class Timekeeper: Sendable {
     case .keep:
       break
     case .set(let deadline, let number):
+      if let alarmQueue { return wait(until: deadline, number: number, on: alarmQueue) }
       // High priority: it is short, and a busy pool should not delay timeouts.
       let task = Task.detached(priority: .high) { [self] in await wake(at: deadline, number: number) }
       // A thread that set a later alarm may have been here first.
@@ -170,11 +178,21 @@ package final class Timekeeper: Sendable {
         failures = 0
       }
     }
+    ring(number)
+  }
+
+  private func wait(until deadline: Duration, number: Int, on queue: DispatchQueue) {
+    let wait = min(max(deadline - elapsed(), .zero), Self.longestWait)
+    // After a wait that was too short the alarm is set again.
+    queue.asyncAfter(deadline: .now() + .nanoseconds(Int(wait / .nanoseconds(1)) + 1)) { [self] in ring(number) }
+  }
+
+  private func ring(_ number: Int) {
     let now = elapsed()
     let (due, alarm) = state.withLock { $0.timers.due(at: now, alarm: number) }
     if let tellOfTimers { for work in due { tellOfTimers(-1, work.deadline) } }
     carryOut(alarm)
-    for work in due { Threads.later(qualityOfService: work.qualityOfService, work.action) }
+    for work in due { Threads.later(on: work.qualityOfService.timerQueue, work.action) }
   }
 
   private func isNeeded(alarm number: Int) -> Bool {
