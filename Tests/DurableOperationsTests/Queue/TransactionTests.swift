@@ -260,6 +260,16 @@ import Testing
     }
   }
 
+  @Test func savepointMadeAndReleased_changesAreStillThoseOfTheUser() throws {
+    let queue = try queue()
+    try queue.transaction { db in
+      try db.execute("INSERT INTO orders VALUES (1, 'x'), (2, 'x'), (3, 'x')")
+      try db.execute("SAVEPOINT a")
+      try db.execute("RELEASE SAVEPOINT a")
+      #expect(try db.execute("SELECT changes()")[0][0].integerValue == 3)
+    }
+  }
+
   /// The file does not keep what the transaction noted in it.
   @Test func savepoints_leaveNothingBehind() throws {
     let queue = try queue()

@@ -47,8 +47,9 @@ final class SQLiteTransaction: StoreTransaction {
   private let store: SQLiteStore
   /// Whether a text of the user may have made a savepoint.
   private var mayHaveSavepoints = false
-  /// The number of events that the file remembers; nil if it remembers none.
-  private var notedEventCount: Int?
+  /// The number of events that the file remembers, which is 0 where it has none; nil if that is not
+  /// known.
+  private var notedEventCount: Int? = 0
   // What statements of the user did, whatever the queue has written since.
   private(set) var changeCount = 0
   private(set) var lastInsertedRowID: Int64 = 0

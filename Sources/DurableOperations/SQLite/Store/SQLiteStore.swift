@@ -267,11 +267,12 @@ final class SQLiteStore {
     try insert.run()
   }
 
-  /// Forgets the events behind the number that the database remembers. Returns that number.
+  /// Forgets the events behind the number that the database remembers, or all if it remembers none.
+  /// Returns that number.
   func forgetEventsTakenBack() throws -> Int? {
     let select = try statement("SELECT value FROM durable_meta WHERE key = 'events'")
-    guard let count = try select.first({ Int(clamping: $0.integer(0)) }), (0...pendingEvents.count).contains(count)
-    else { return nil }
+    let count = try select.first { Int(clamping: $0.integer(0)) } ?? 0
+    guard (0...pendingEvents.count).contains(count) else { return nil }
     pendingEvents.removeLast(pendingEvents.count - count)
     return count
   }
