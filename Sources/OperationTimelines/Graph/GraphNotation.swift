@@ -103,9 +103,12 @@ enum MermaidNotation: GraphNotation {
     if lines.count > 1 {
       for sign in escapedSigns { text = text.replacing(sign, with: sign + spaceWithoutWidth) }
     }
-    return linkParts.reduce(text) { text, part in
+    text = linkParts.reduce(text) { text, part in
       text.replacing(part.begin + part.end, with: part.begin + wordJoiner + part.end)
     }
+    // After these words and a colon Mermaid takes an escape for a color, and leaves out its end.
+    guard text.contains("#"), text.contains(":") else { return text }
+    return text.replacing("style", with: "s\(wordJoiner)tyle").replacing("classDef", with: "class\(wordJoiner)Def")
   }
 
   private static let wordJoiner = "\u{2060}"

@@ -320,6 +320,9 @@ struct TimelineWritersTests {
     ("a_b\nc", "a_b<br/>c"),
     ("2*3*4\na", "2#42;\u{FEFF}3#42;\u{FEFF}4<br/>a"), ("_a_\n~\\!", "#95;\u{FEFF}a_<br/>#126;\u{FEFF}#92;\u{FEFF}!"),
     ("```\na", "\u{2060}#96;#96;#96;<br/>a"),
+    ("restyle(image:_:)", "res\u{2060}tyle(image:#95;:)"), ("classDef:*", "class\u{2060}Def:#42;"),
+    ("stylesheet https://h/_x", "s\u{2060}tylesheet https:\u{2060}//h/#95;x"),
+    ("style: x", "style: x"), ("style _x", "style #95;x"),
   ])
   func mermaid_ofNamesLikeMarkdown_leavesNothingToMarkdown(_ name: String, _ shown: String) {
     let drawing = Timeline(entries: [.init(id: 1, name: name, started: .zero)]).mermaid()
