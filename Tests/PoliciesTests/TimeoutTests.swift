@@ -1,7 +1,8 @@
-import CompositeOperations
 import Foundation
 import TestSupport
 import Testing
+
+@testable import CompositeOperations
 
 @Suite("8 Timeout and deadline", .hangLimit)
 struct TimeoutTests {
@@ -257,10 +258,16 @@ struct TimeoutTests {
       await clock.waitForSleeper(dueIn: .seconds(3))
       clock.advance(by: .seconds(3))
     }
+    await until(isExpired(timed))
     await settleDown()
     #expect(!timed.isFinished && !held.isCancelled)
     held.finish(with: 1)
     #expect(await settled(timed).error is OperationTimeout)
+  }
+
+  /// Whether a timer has done its part, on its own thread: no event tells that.
+  private func isExpired(_ timed: SettlingOperation) -> Bool {
+    (timed.source as? TimeoutSource)?.time.withLock { $0.isExpired } ?? false
   }
 
   /// Counts how often it is asked whether it has finished.
@@ -320,16 +327,10 @@ struct TimeoutTests {
     await onWorker { held.start() }
     let timed = held.timeout(.seconds(3), .waitsForWork, clock: clock)
     let told = Gate()
-    timed.addTreeObserver { [clock] operation, event in
+    timed.addTreeObserver { [clock, unowned timed] operation, event in
       guard operation === held, event.kind == .started else { return }
       clock.advance(by: .seconds(3))
-      // No event tells that the timer has done its part, on its own thread.
-      for _ in 0..<200 {
-        let turn = Gate()
-        DispatchQueue.global().async { turn.open() }
-        turn.waitBlocking()
-      }
-      told.open()
+      if Patience.isReached({ isExpired(timed) }) { told.open() }
     }
     await onWorker { timed.start() }
     await told.wait()
@@ -359,7 +360,7 @@ struct TimeoutTests {
     await settleDown()
     if startsLater { await onWorker { held.start() } }
     clock.advance(by: .seconds(3))
-    await settleDown()
+    await until(isExpired(timed))
     #expect(!timed.isFinished && !held.isCancelled)
     await onWorker { progress.resume() }
     await settleDown()

@@ -14,7 +14,7 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
   private let limit: Limit
   private let behavior: TimeoutBehavior
   private let timekeeper: Timekeeper
-  private let time = LockBox(TimeoutState<Timekeeper.Timer>())
+  let time = LockBox(TimeoutState<Timekeeper.Timer>())
   /// The type of the timed operation, for the error.
   private let timedType: Operation.Type
   // Kept until the timer is set; used by the thread that begins, asks or ends.

@@ -16,6 +16,11 @@ struct TimeoutState<Timer> {
 
   private var phase = Phase.idle
 
+  /// Whether the time was up, and the work has not ended since.
+  var isExpired: Bool {
+    if case .expired = phase { true } else { false }
+  }
+
   /// Records the timer. Returns the timer if it is no longer needed and must be cancelled.
   mutating func arm(_ timer: Timer) -> Timer? {
     switch phase {

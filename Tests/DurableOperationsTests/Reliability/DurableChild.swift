@@ -139,6 +139,8 @@ final class DurableChild: Sendable {
     await lines.wait { lines in lines.count { $0 == line } >= count }
   }
 
+  func hasSaid(_ line: String) -> Bool { lines.events.contains(line) }
+
   /// The numbers after a word, in the order of the lines.
   func numbers(after word: String) -> [Int64] {
     lines.events.compactMap { $0.hasPrefix("\(word) ") ? Int64($0.dropFirst(word.count + 1)) : nil }

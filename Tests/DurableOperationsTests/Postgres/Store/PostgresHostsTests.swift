@@ -24,9 +24,9 @@ import Testing
     let worker = try inspection.number("SELECT worker FROM jobs")
     let other = try child(schema, "lease=3000")
     await other.tell("start", until: "started")
-    await first.killAndWait()
-    // One that was taken over by now has no row, which gives a number less than any.
+    // While it lives: one that was taken over has no row.
     let end = try inspection.number("SELECT lease_until FROM workers WHERE id = \(worker)")
+    await first.killAndWait()
     await other.wait(for: "rescued 1")
     #expect(try inspection.number("SELECT now_ms()") >= end, "it came before the lease was over")
     other.tell("release")
