@@ -41,6 +41,14 @@ struct TimekeeperTests {
     func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {}
   }
 
+  /// A clock on which a second takes ten.
+  private struct SlowClock: Clock {
+    let start = ContinuousClock.now
+    var now: ContinuousClock.Instant { start.advanced(by: start.duration(to: .now) / 10) }
+    var minimumResolution: Duration { .zero }
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {}
+  }
+
   @Test("One for each clock: of the standard library, an object, a value that is Equatable or has no state")
   func of_sameClock_isTheSame() {
     #expect(Timekeeper.of(ContinuousClock()) === Timekeeper.of(ContinuousClock()))
@@ -122,6 +130,20 @@ struct TimekeeperTests {
     clock.manual.advance(by: .seconds(5))
     pause.open()
     await called.wait()
+    #expect(keeper.pendingCount == 0)
+  }
+
+  @Test("Where a queue waits for the alarms, what the clock shows decides, too")
+  func slowClock_onAQueue_callsWhenDue() async {
+    let clock = SlowClock()
+    let keeper = Timekeeper(clock: clock, keepsAlarms: true, alarmQueue: DispatchQueue(label: "alarms"))
+    let due = clock.now.advanced(by: .milliseconds(5))
+    let calls = EventRecorder<ContinuousClock.Instant>()
+    let cancelled = keeper.after(.milliseconds(4)) { Issue.record("a cancelled timer was called") }
+    _ = keeper.at(keeper.time(of: due)) { calls.record(clock.now) }
+    keeper.cancel(cancelled)
+    await calls.wait(forCount: 1)
+    #expect(calls.events[0] >= due)
     #expect(keeper.pendingCount == 0)
   }
 
