@@ -8,8 +8,9 @@ extension Timekeeper {
   #if canImport(Darwin)
   private static let alarmQueue: DispatchQueue? = nil
   #else
-  /// A serial queue gets a thread also while operations keep all processors busy. On Linux tasks of
-  /// Swift get none then: they share those of the default class.
+  /// A serial queue gets a thread also while operations keep all processors busy. On Linux a sleep
+  /// of a task ends on one of the default class, of which there is none left then, whatever the
+  /// priority of the task.
   private static let alarmQueue: DispatchQueue? = DispatchQueue(label: "CompositeOperations.alarms")
   #endif
 

@@ -4,12 +4,13 @@ package import Foundation
 /// A clock of any type, and all timers that are set on it.
 ///
 /// One task sleeps on the clock until the earliest deadline, however many timers there are; none
-/// does if there is no timer. Actions run on worker threads of Dispatch, because they may call user
-/// code, which may block.
+/// does if there is no timer. For the clocks of the standard library on Linux, where a task may get
+/// no thread for long, a queue of Dispatch waits instead. Actions run on worker threads, because
+/// they may call user code, which may block.
 ///
 /// A cancelled sleep on a clock of the standard library ends, but the system keeps its memory until
 /// the deadline. So no sleep is cancelled there: it serves later timers, and a few tasks may sleep
-/// at once. On Linux, where a task may get no thread for long, a queue of Dispatch waits instead.
+/// at once.
 ///
 /// The clock's time decides, not the end of a sleep. A sleep that ends too early, or throws without
 /// being cancelled, is repeated after a pause that grows from a millisecond to about a second. So a
@@ -50,7 +51,7 @@ package final class Timekeeper: Sendable {
 
   /// The longest single sleep: some clocks cannot represent the longest `Duration`.
   private static let longestSleep = Duration.seconds(365 * 24 * 3600)
-  /// The longest that a queue waits: it does not count the time in which the machine is suspended.
+  /// The longest that a queue waits: see ``wait(until:number:on:)``.
   private static let longestWait = Duration.seconds(60)
 
   private let state: LockBox<State>
@@ -90,6 +91,8 @@ package final class Timekeeper: Sendable {
   // MARK: - Timers
 
   /// Calls `action` on a worker thread after `delay`, once, unless the timer is cancelled before.
+  ///
+  /// - Parameter qualityOfService: that of the thread; on Linux it is always a high one.
   package func after(
     _ delay: Duration, qualityOfService: QualityOfService = .default, _ action: @escaping Action
   ) -> Timer {
@@ -183,8 +186,11 @@ package final class Timekeeper: Sendable {
 
   private func wait(until deadline: Duration, number: Int, on queue: DispatchQueue) {
     let wait = min(max(deadline - elapsed(), .zero), Self.longestWait)
-    // After a wait that was too short the alarm is set again.
-    queue.asyncAfter(deadline: .now() + .nanoseconds(Int(wait / .nanoseconds(1)) + 1)) { [self] in ring(number) }
+    let pause = DispatchTimeInterval.nanoseconds(Int(wait / .nanoseconds(1)) + 1)
+    // The first of the two counts. One leaves out the time in which the machine is suspended, the
+    // other goes wrong where the time of day is set. An alarm that rings too early is set again.
+    queue.asyncAfter(deadline: .now() + pause) { [self] in ring(number) }
+    queue.asyncAfter(wallDeadline: .now() + pause) { [self] in ring(number) }
   }
 
   private func ring(_ number: Int) {

@@ -88,7 +88,8 @@ final class SQLiteTransaction: StoreTransaction {
     }
   }
 
-  /// Writes only what the file does not know: `changes()` stays that of the user's statement.
+  /// Writes only what the file does not know: `changes()` stays that of the user's statement,
+  /// unless jobs were stored since the last savepoint.
   private func noteEventCount() throws {
     guard notedEventCount != store.pendingEvents.count else { return }
     try store.noteEventCount()

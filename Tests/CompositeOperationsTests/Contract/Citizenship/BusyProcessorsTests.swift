@@ -1,10 +1,11 @@
-#if os(macOS) || os(Linux)
+#if os(Linux)
 import CompositeOperations
 import Foundation
 import TestSupport
 import Testing
 
-/// Operations that compute, on as many threads as there are.
+/// Operations that compute, on as many threads as there are. On Linux, where a quality of service
+/// has threads, but no priority.
 ///
 /// In a process of its own, so that nothing else needs a thread, and no other test waits for one.
 @Suite("Where operations keep all processors busy", .hangLimit)
@@ -43,14 +44,12 @@ struct BusyProcessorsTests {
 
   /// The number of processors that this process may use, of which Dispatch has as many threads.
   private static var processorCount: Int {
-    #if canImport(Darwin)
-    return ProcessInfo.processInfo.activeProcessorCount
-    #else
-    // A mask in hexadecimal digits. What Foundation says includes those that `taskset` excludes.
+    // A mask in hexadecimal digits, also of processors that there might be. What Foundation says
+    // includes those that `taskset` excludes.
     let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)
     let mask = status?.split(separator: "\n").first { $0.hasPrefix("Cpus_allowed:") }
-    return mask?.dropFirst(13).reduce(0) { $0 + ($1.hexDigitValue ?? 0).nonzeroBitCount } ?? 1
-    #endif
+    let allowed = mask?.dropFirst(13).reduce(0) { $0 + ($1.hexDigitValue ?? 0).nonzeroBitCount } ?? 1
+    return min(allowed, ProcessInfo.processInfo.activeProcessorCount)
   }
 
   /// Twice as many as there are processors. They give up after a minute, which fails.
