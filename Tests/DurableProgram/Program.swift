@@ -6,7 +6,7 @@ import Foundation
 struct Work: Job {
   static let kind = "work"
   /// `run`; `hold`: goes on until it is released or cancelled; `deaf`: the same, but ignores its
-  /// cancellation; `trap`; `fail`.
+  /// cancellation; `compute`: keeps a processor busy until it is released; `trap`; `fail`.
   var what: String
 }
 
@@ -71,6 +71,9 @@ final class Program: Sendable {
         say("interrupted \(context.id.rawValue)")
         throw error
       }
+    case "compute":
+      say("holds \(context.id.rawValue)")
+      while !released.isOpen {}
     case "deaf":
       say("holds \(context.id.rawValue)")
       await released.wait()

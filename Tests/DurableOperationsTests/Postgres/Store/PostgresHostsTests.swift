@@ -54,6 +54,23 @@ import Testing
     await other.exit()
   }
 
+  // MARK: - Processes that are busy
+
+  @Test func computesOnAllProcessors_keepsItsLease() async throws {
+    let schema = try await TestSchema(), count = ProcessInfo.processInfo.activeProcessorCount
+    let busy = try child(schema, "lease=9000", "concurrent=\(count)")
+    await busy.tell("start", until: "started")
+    busy.tell("enqueue \(count) compute")
+    await busy.wait(forCount: 1, of: "holds")
+    let inspection = try await schema.inspection()
+    let end = { try inspection.number("SELECT lease_until FROM workers") }
+    let first = try end()
+    // It is prolonged every three seconds. The first time may have come before all were busy.
+    try await until(try end() >= first + 6_000 || inspection.number("SELECT now_ms()") > end())
+    #expect(try end() >= first + 6_000)
+    await busy.killAndWait()
+  }
+
   // MARK: - Processes that stand still
 
   @Test(arguments: ["here", "elsewhere"])
