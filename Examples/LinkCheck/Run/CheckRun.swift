@@ -24,8 +24,6 @@ struct CheckRun: Sendable {
         { _ in checkLinks() },
         { _ in SimpleOperation<Report> { $0.finish(with: findings.report()) } }))
     run.name = "LinkCheck"
-    // On Linux work that computes at the default one leaves the bars no thread.
-    run.qualityOfService = .utility
     return run
   }
 

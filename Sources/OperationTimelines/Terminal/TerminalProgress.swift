@@ -44,8 +44,8 @@ public final class TerminalProgress: Sendable {
     var screen = TerminalScreen()
     var tick = 0
     var isTicking = false
-    /// The task that draws at intervals, once it is known, and its number.
-    var ticker: (task: Task<Void, Never>?, number: Int) = (nil, 0)
+    /// The timer of the next drawing, once it is known, and its number.
+    var ticker: (timer: Timekeeper.Timer?, number: Int) = (nil, 0)
     var isFinished = false
     // The output: one thread at a time writes pending text.
     var pending = ""
@@ -74,7 +74,9 @@ public final class TerminalProgress: Sendable {
   private let device: TerminalDevice
   private let maxLines: Int
   private let now: @Sendable () -> Duration
-  private let sleep: @Sendable (Duration) async throws -> Void
+  /// What draws at intervals; nil if nothing does. Not a task that sleeps: on Linux none gets a
+  /// thread while operations keep all processors busy, which is when users look at bars.
+  private let timekeeper: Timekeeper?
   private let state = LockBox(State())
 
   /// Makes a progress that shows nothing yet.
@@ -94,28 +96,26 @@ public final class TerminalProgress: Sendable {
 
   convenience init<C: Clock<Duration>>(_ device: TerminalDevice, maxLines: Int, clock: C) {
     let start = clock.now
-    self.init(
-      device, maxLines: maxLines, now: { start.duration(to: clock.now) }, sleep: { try await clock.sleep(for: $0) })
+    self.init(device, maxLines: maxLines, now: { start.duration(to: clock.now) }, timekeeper: .of(clock))
   }
 
   /// - Parameters:
   ///   - now: the time since some moment.
-  ///   - sleep: returns after a while. When it throws, nothing is drawn at intervals any longer.
+  ///   - timekeeper: draws at intervals; nil if nothing does.
   init(
-    _ device: TerminalDevice, maxLines: Int, now: @escaping @Sendable () -> Duration,
-    sleep: @escaping @Sendable (Duration) async throws -> Void
+    _ device: TerminalDevice, maxLines: Int, now: @escaping @Sendable () -> Duration, timekeeper: Timekeeper? = nil
   ) {
     require(
       maxLines >= 1, "TerminalProgress was made with \(maxLines) lines, so it could show nothing. Use at least 1.")
     self.device = device
     self.maxLines = maxLines
     self.now = now
-    self.sleep = sleep
+    self.timekeeper = timekeeper
   }
 
   deinit {
-    let (text, ticker) = state.withLock { ($0.pending + $0.screen.finish(), $0.ticker.task) }
-    ticker?.cancel()
+    let (text, timer) = state.withLock { ($0.pending + $0.screen.finish(), $0.ticker.timer) }
+    if let timer { timekeeper?.cancel(timer) }
     if !text.isEmpty { device.write(text) }
   }
 
@@ -163,15 +163,15 @@ public final class TerminalProgress: Sendable {
   /// what is printed is shown.
   public func finish() async {
     var tracked: [Tracked] = []  // released outside the lock
-    var ticker: Task<Void, Never>?
+    var timer: Timekeeper.Timer?
     change { state in
       state.isFinished = true
       swap(&tracked, &state.tracked)
-      swap(&ticker, &state.ticker.task)
+      swap(&timer, &state.ticker.timer)
       return state.screen.finish()
     }
     withExtendedLifetime(tracked) {}
-    ticker?.cancel()
+    if let timer { timekeeper?.cancel(timer) }
     await withCheckedContinuation { continuation in
       let isWritten = state.withLock { state in
         guard !state.isWritten else { return true }
@@ -243,28 +243,35 @@ public final class TerminalProgress: Sendable {
 
   /// Draws from time to time, as long as there is something to see.
   private func tickWhileNeeded() {
-    let number: Int? = state.withLock { state in
-      guard !state.isTicking, !state.isFinished, !state.tracked.isEmpty else { return nil }
+    let begins = state.withLock { state in
+      guard !state.isTicking, !state.isFinished, !state.tracked.isEmpty else { return false }
       state.isTicking = true
+      return true
+    }
+    if begins { setTicker() }
+  }
+
+  private func setTicker() {
+    guard let timekeeper else { return }
+    let number = state.withLock { state in
       state.ticker = (nil, state.ticker.number + 1)
       return state.ticker.number
     }
-    guard let number else { return }
     let interval: Duration = device.canDraw ? .milliseconds(100) : .seconds(10)
-    let task = Task.detached { [weak self, sleep] in
-      // A clock that will not sleep is asked no more.
-      while (try? await sleep(interval)) != nil {
-        guard let self, self.continuesTicking() else { return }
-        self.draw()
-      }
-    }
+    let timer = timekeeper.after(interval, qualityOfService: .userInitiated) { [weak self] in self?.tick() }
     let isNeeded = state.withLock { state in
       // Another one may have followed it already.
       guard state.ticker.number == number, !state.isFinished else { return false }
-      state.ticker.task = task
+      state.ticker.timer = timer
       return true
     }
-    if !isNeeded { task.cancel() }
+    if !isNeeded { timekeeper.cancel(timer) }
+  }
+
+  private func tick() {
+    guard continuesTicking() else { return }
+    draw()
+    setTicker()
   }
 
   private func continuesTicking() -> Bool {

@@ -39,7 +39,7 @@ struct StartWhileAttachingTests {
     let device = TerminalDevice(canDraw: false, theme: .ascii, size: { (60, 24) }) { written in
       text.withLock { $0 += written }
     }
-    let terminal = TerminalProgress(device, maxLines: 1, now: { .zero }, sleep: { _ in throw CancellationError() })
+    let terminal = TerminalProgress(device, maxLines: 1, now: { .zero })
     let operation = HastyOperation()
     terminal.track(operation, title: "hasty")
     operation.finish(with: 1)

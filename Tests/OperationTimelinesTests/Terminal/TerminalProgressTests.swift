@@ -9,7 +9,7 @@ import Testing
 struct TerminalProgressTests {
   /// One for which no time passes, and which draws when the test says.
   private static func still(_ device: TerminalDevice, maxLines: Int) -> TerminalProgress {
-    TerminalProgress(device, maxLines: maxLines, now: { .zero }, sleep: { _ in throw CancellationError() })
+    TerminalProgress(device, maxLines: maxLines, now: { .zero })
   }
 
   /// What was written, and a device that writes there.
@@ -101,7 +101,7 @@ struct TerminalProgressTests {
       }
       return .zero
     }
-    let terminal = TerminalProgress(device, maxLines: 10, now: now, sleep: { _ in throw CancellationError() })
+    let terminal = TerminalProgress(device, maxLines: 10, now: now)
     operation.start()
     terminal.track(operation)
     isDrawing.withLock { $0 = true }
@@ -298,6 +298,28 @@ struct TerminalProgressTests {
     }
     let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
     #expect(text.contains("0 lines") && text.contains("at least 1"))
+  }
+
+  /// In a process of its own, in which nothing else needs a thread.
+  @Test func bars_whileOperationsKeepAllProcessorsBusy_areDrawn() async {
+    await #expect(processExitsWith: .success) {
+      let (device, text) = TerminalProgressTests.device(canDraw: true)
+      let terminal = TerminalProgress(device, maxLines: 4, clock: ContinuousClock())
+      let computing = (0..<2 * ProcessInfo.processInfo.activeProcessorCount).map { _ in
+        SimpleOperation<Void> { operation in
+          let start = ContinuousClock.now
+          while !text.current.contains("work") {
+            precondition(start.duration(to: .now) < .seconds(60), "no bar was drawn")
+          }
+          operation.finish()
+        }
+      }
+      let work = CompositeOperation(operations: computing)
+      terminal.track(work, title: "work")
+      work.start()
+      _ = await settled(work)
+      await terminal.finish()
+    }
   }
   #endif
 }

@@ -80,7 +80,7 @@ struct WatchingDeepTreesTests {
     let device = TerminalDevice(canDraw: true, theme: .ascii, size: { (60, 24) }) { written in
       text.withLock { $0 += written }
     }
-    let terminal = TerminalProgress(device, maxLines: 5, now: { .zero }, sleep: { _ in throw CancellationError() })
+    let terminal = TerminalProgress(device, maxLines: 5, now: { .zero })
     await onWorker {
       terminal.track(nested, title: "deep")
       terminal.draw()
