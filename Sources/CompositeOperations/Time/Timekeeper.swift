@@ -51,7 +51,8 @@ package final class Timekeeper: Sendable {
 
   /// The longest single sleep: some clocks cannot represent the longest `Duration`.
   private static let longestSleep = Duration.seconds(365 * 24 * 3600)
-  /// The longest that a queue waits: see ``wait(until:number:on:)``.
+  /// The longest that a queue waits: both of its timers are late where the machine was suspended,
+  /// and the time of day set back.
   private static let longestWait = Duration.seconds(60)
 
   private let state: LockBox<State>

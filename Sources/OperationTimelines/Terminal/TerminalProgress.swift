@@ -280,7 +280,7 @@ public final class TerminalProgress: Sendable {
       return state.isTicking
     }
     // The bars of those that have settled since.
-    if !continues, device.canDraw { draw() }
+    if !continues, device.canDraw { change { $0.tracked.isEmpty ? $0.screen.draw([]) : "" } }
     return continues
   }
 

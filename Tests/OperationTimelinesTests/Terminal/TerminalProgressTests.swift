@@ -52,6 +52,29 @@ struct TerminalProgressTests {
     #expect(clock.sleeperCount == 0)
   }
 
+  @Test(arguments: [false, true])
+  func trackedAgain_afterAllHaveSettled_isDrawnAtIntervals(canDraw: Bool) async {
+    let clock = ManualClock(), interval = canDraw ? Duration.milliseconds(100) : .seconds(10)
+    let (device, text) = TerminalProgressTests.device(canDraw: canDraw)
+    let terminal = TerminalProgress(device, maxLines: 10, clock: clock)
+    for name in ["one", "two"] {
+      let operation = HeldOperation<Int>(name)
+      operation.start()
+      terminal.track(operation)
+      for _ in 0..<3 {
+        await clock.waitForSleeper(dueIn: interval)
+        clock.advance(by: interval)
+      }
+      await clock.waitForSleeper(dueIn: interval)
+      operation.finish(with: 1)
+      clock.advance(by: interval)
+      await clock.waitUntilIdle()
+    }
+    await terminal.finish()
+    let (one, two) = (text.current.ranges(of: "one").count, text.current.ranges(of: "two").count)
+    #expect(one >= 4 && two >= 4, "\(text.current)")
+  }
+
   /// Holds up the thread that makes a line of it.
   private struct SlowError: Error, CustomStringConvertible {
     let isAsked = Gate()
@@ -300,6 +323,7 @@ struct TerminalProgressTests {
     #expect(text.contains("0 lines") && text.contains("at least 1"))
   }
 
+  #if os(Linux)
   /// In a process of its own, in which nothing else needs a thread.
   @Test func bars_whileOperationsKeepAllProcessorsBusy_areDrawn() async {
     await #expect(processExitsWith: .success) {
@@ -321,5 +345,6 @@ struct TerminalProgressTests {
       await terminal.finish()
     }
   }
+  #endif
   #endif
 }
