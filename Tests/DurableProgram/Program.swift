@@ -49,7 +49,7 @@ final class Program: Sendable {
     // So long that no busy machine needs it, unless it is told.
     let patience = Duration.milliseconds(options.number("patience") ?? 1_200_000)
     source.setEventHandler { [queue] in
-      Task {
+      Task(priority: .high) {
         await queue.stop(grace: .zero, givingUpAfter: patience)
         exit(0)
       }

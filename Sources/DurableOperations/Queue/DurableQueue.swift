@@ -124,7 +124,8 @@ public final class DurableQueue: Sendable {
   /// signal(SIGTERM, SIG_IGN)
   /// let signals = DispatchSource.makeSignalSource(signal: SIGTERM)
   /// signals.setEventHandler { @Sendable in
-  ///   Task {
+  ///   // Of high priority, so that jobs that compute do not delay it.
+  ///   Task(priority: .high) {
   ///     await queue.stop(grace: .seconds(20), givingUpAfter: .seconds(5))
   ///     exit(0)
   ///   }

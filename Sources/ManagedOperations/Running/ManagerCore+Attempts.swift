@@ -65,7 +65,9 @@ extension ManagerCore {
     let timer = reactors[reactor].configuration.timeout.map { timeout in
       timekeeper.after(timeout) { [weak self] in self?.input { $0.reactionEnded(number, .timedOut) } }
     }
-    let task = Task.detached { [self, reactor = reactors[reactor].reactor] in
+    // High priority: its time goes by also while tasks that compute take all threads of the default
+    // one.
+    let task = Task.detached(priority: .high) { [self, reactor = reactors[reactor].reactor] in
       let answer: ReactionAnswer
       do {
         answer = .answered(try await reactor.react(to: context))

@@ -7,7 +7,8 @@ extension ManagerCore {
   private static let turn = 64
 
   func startDrain(_ number: Int) {
-    let task = Task.detached { [self] in await drain(number) }
+    // High priority: see `startReaction`.
+    let task = Task.detached(priority: .high) { [self] in await drain(number) }
     let isNeeded = withLock { storage in
       guard storage.state.drain == number, !storage.state.drainIsCancelled else { return false }
       storage.drainTask = (number, task)

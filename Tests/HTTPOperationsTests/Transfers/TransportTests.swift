@@ -247,4 +247,23 @@ import FoundationNetworking
       #expect(server.requests.events.first?.headers["content-length"] == "0")
     }
   }
+
+  #if os(Linux)
+  /// Also behind a redirect. In a process of its own, in which nothing else needs a thread.
+  @Test func answer_whileOperationsKeepAllProcessorsBusy_settles() async {
+    await #expect(processExitsWith: .success) {
+      let (server, gate, end) = (try HTTPServer(), Gate(), Gate())
+      server.route("/", HTTPAnswer.redirect(to: server.url("/there")).held(by: gate))
+      server.route("/there", .ok())
+      let operation = HTTPOperation(request(server.url()))
+      operation.completion = { _ in end.open() }
+      operation.start()
+      await server.requests.wait(forCount: 1)
+      let work = CompositeOperation(operations: computing(until: end) { gate.open() })
+      work.start()
+      _ = await settled(work)
+      await server.stop()
+    }
+  }
+  #endif
 }

@@ -61,7 +61,7 @@ final class PostgresAccess: StoreAccess {
         // waits for both.
         let (before, calls) = (state.calls, DispatchGroup())
         calls.enter()
-        before.notify(queue: .global()) { calls.leave() }
+        before.notify(queue: .global(qos: .userInitiated)) { calls.leave() }
         state.calls = calls
         return state.requestWait
       }
@@ -96,7 +96,7 @@ final class PostgresAccess: StoreAccess {
       let isAnything = store.interrupt()
       requests.leave()
       guard isAnything else { return }
-      DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(100)) { [weak self] in
+      DispatchQueue.global(qos: .userInitiated).asyncAfter(deadline: .now() + .milliseconds(100)) { [weak self] in
         self?.keepInterrupting()
       }
     }
