@@ -327,18 +327,12 @@ struct TerminalProgressTests {
   /// In a process of its own, in which nothing else needs a thread.
   @Test func bars_whileOperationsKeepAllProcessorsBusy_areDrawn() async {
     await #expect(processExitsWith: .success) {
-      let (device, text) = TerminalProgressTests.device(canDraw: true)
-      let terminal = TerminalProgress(device, maxLines: 4, clock: ContinuousClock())
-      let computing = (0..<2 * ProcessInfo.processInfo.activeProcessorCount).map { _ in
-        SimpleOperation<Void> { operation in
-          let start = ContinuousClock.now
-          while !text.current.contains("work") {
-            precondition(start.duration(to: .now) < .seconds(60), "no bar was drawn")
-          }
-          operation.finish()
-        }
+      let drawn = Gate()
+      let device = TerminalDevice(canDraw: true, theme: .ascii, size: { (60, 24) }) { written in
+        if written.contains("work") { drawn.open() }
       }
-      let work = CompositeOperation(operations: computing)
+      let terminal = TerminalProgress(device, maxLines: 4, clock: ContinuousClock())
+      let work = CompositeOperation(operations: computing(until: drawn))
       terminal.track(work, title: "work")
       work.start()
       _ = await settled(work)
