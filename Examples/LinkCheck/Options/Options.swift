@@ -112,7 +112,7 @@ enum Help {
       0    all links are good (without --strict, some may be unreachable)
       1    there are broken links or unreadable files, or the report or the timeline could not be written
       2    the command line is wrong
-      130  interrupted with Ctrl-C; what was found so far is printed
+      130  interrupted with Ctrl-C, or 143 with SIGTERM; what was found so far is printed
 
     The report goes to the standard output, progress to the standard error output.
 

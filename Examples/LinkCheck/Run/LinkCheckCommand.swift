@@ -45,8 +45,12 @@ struct LinkCheckCommand {
     let operation = run.makeOperation()
     let recorder = options.timeline.map { _ in TimelineRecorder() }
     recorder?.attach(to: operation)
-    let interrupt = Interrupt { operation.cancel() }
-    defer { interrupt.end() }
+    let signal = Shared<Int32?>(nil)
+    let end = GracefulEnd(showsBars: true) { number in
+      signal.withLock { $0 = number }
+      operation.cancel()
+    }
+    defer { end.end() }
     let report: Report?
     do {
       report = try await operation.run().last as? Report
@@ -55,7 +59,8 @@ struct LinkCheckCommand {
       await progress.finish()
       try print(run.findings.report(isInterrupted: true), options)
       try write(recorder?.timeline, options)
-      return Interrupt.exitStatus
+      guard let number = signal.withLock({ $0 }) else { preconditionFailure("Only a signal cancels the run.") }
+      return 128 + number
     } catch let error as CompositeError {
       await progress.finish()
       throw error.failures[0].error

@@ -114,18 +114,6 @@ private enum GlobalQueues {
 }
 
 extension QualityOfService {
-  /// The queue for the actions of timers.
-  ///
-  /// Linux has for each class as many threads as processors, all of one priority. So those of the
-  /// highest class do not wait for operations that compute, unless these have that class, too.
-  var timerQueue: DispatchQueue {
-    #if canImport(Darwin)
-    globalQueue
-    #else
-    GlobalQueues.userInitiated
-    #endif
-  }
-
   /// Dispatch's global queue of the equivalent class.
   var globalQueue: DispatchQueue {
     switch self {

@@ -199,7 +199,7 @@ package final class Timekeeper: Sendable {
     let (due, alarm) = state.withLock { $0.timers.due(at: now, alarm: number) }
     if let tellOfTimers { for work in due { tellOfTimers(-1, work.deadline) } }
     carryOut(alarm)
-    for work in due { Threads.later(on: work.qualityOfService.timerQueue, work.action) }
+    for work in due { Threads.later(on: work.qualityOfService.promptQueue, work.action) }
   }
 
   private func isNeeded(alarm number: Int) -> Bool {

@@ -36,9 +36,8 @@ final class NetworkWatch: Sendable {
       return true
     }
     guard isFirst else { return }
-    // Not `self`: the watch would keep it alive. High priority: it is short, and jobs that compute
-    // should not delay it.
-    let task = Task.detached(priority: .high) { [state] in
+    // Not `self`: the watch would keep it alive.
+    let task = Task.detached(priority: .prompt) { [state] in
       for await isOnline in monitor.reachability() where state.withLock({ $0.learn(isOnline) }) { onChange(isOnline) }
     }
     let isOver = state.withLock { state in

@@ -27,17 +27,12 @@ struct CurlProxies: Sendable {
         continue
       }
       let port = dictionary["\(prefix)Port"].map { ":\($0)" } ?? ""
-      byScheme[scheme] = "http://\(CurlProxies.isAddressInColons(host) ? "[\(host)]" : host)\(port)"
+      byScheme[scheme] = "http://\(host.isAddressWithColons ? "[\(host)]" : host)\(port)"
     }
     user = dictionary?["kCFProxyUsernameKey"] as? String
     password = dictionary?["kCFProxyPasswordKey"] as? String
     exceptions = (dictionary?["ExceptionsList"] as? [Any] ?? []).compactMap { ($0 as? String)?.lowercased() }
     excludesSimpleNames = isSet("ExcludeSimpleHostnames")
-  }
-
-  /// Whether a host is an address of IPv6 without the brackets that it has in a URL.
-  private static func isAddressInColons(_ host: String) -> Bool {
-    host.count { $0 == ":" } > 1 && host.allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." }
   }
 
   /// The proxy that the session names for an address; nil if it names none.

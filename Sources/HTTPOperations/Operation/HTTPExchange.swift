@@ -232,7 +232,7 @@ final class HTTPExchange: HTTPHopOwner, SettlementObserver, @unchecked Sendable 
     case .follow:
       if let file { discard(file) }
       // On another thread: this looks at the file to send again.
-      DispatchQueue.global(qos: .userInitiated).async { self.makeHop() }
+      QualityOfService.default.promptQueue.async { self.makeHop() }
     case .succeed(let response):
       guard let file else { return settle(with: .success(response)) }
       finish(file, of: hop, response)
@@ -299,7 +299,7 @@ final class HTTPExchange: HTTPHopOwner, SettlementObserver, @unchecked Sendable 
     if let timer { clock.cancel(timer) }
     guard let operation else { return }
     // On another thread: completions, and work that follows, would delay the other requests of the
-    // session. Not behind operations that compute: a timeout would win over the answer.
-    DispatchQueue.global(qos: .userInitiated).async { operation.end(with: outcome) }
+    // session.
+    QualityOfService.default.promptQueue.async { operation.end(with: outcome) }
   }
 }

@@ -135,6 +135,13 @@ extension HTTPError: LocalizedError, CustomStringConvertible {
   public var errorDescription: String? { description }
 }
 
+extension StringProtocol {
+  /// Whether a host is an address of IPv6, without the brackets that it has in a URL, and a zone.
+  var isAddressWithColons: Bool {
+    count { $0 == ":" } > 1 && allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." }
+  }
+}
+
 extension URL {
   /// The host as it stands in an address: one of IPv6 has brackets there, and its zone is encoded.
   var hostInAddress: String? {

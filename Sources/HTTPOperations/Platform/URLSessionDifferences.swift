@@ -110,7 +110,7 @@ final class SessionTask: HTTPHop {
 
   /// Ends the task, later: this may be a call of the session.
   func cancel() {
-    DispatchQueue.global(qos: .userInitiated).async { self.cancelNow() }
+    QualityOfService.default.promptQueue.async { self.cancelNow() }
   }
 
   private func cancelNow() {

@@ -111,9 +111,8 @@ extension HTTPOptions {
     // there.
     let parts = host.split(separator: "%", maxSplits: 1)
     let address = parts.first ?? ""
-    let isAddress = address.count { $0 == ":" } > 1 && address.allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." }
     let zone = parts.count == 2 ? "%25" + (parts[1].hasPrefix("25") ? parts[1].dropFirst(2) : parts[1]) : ""
-    let place = isAddress ? "[\(address)\(zone)]" : host
+    let place = address.isAddressWithColons ? "[\(address)\(zone)]" : host
     guard let url = URL(string: "https://\(place)/"), url.path == "/", url.user == nil, url.port == nil,
       url.query == nil, url.fragment == nil, var host = url.host?.lowercased()
     else { return nil }

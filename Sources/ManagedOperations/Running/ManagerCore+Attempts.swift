@@ -65,9 +65,7 @@ extension ManagerCore {
     let timer = reactors[reactor].configuration.timeout.map { timeout in
       timekeeper.after(timeout) { [weak self] in self?.input { $0.reactionEnded(number, .timedOut) } }
     }
-    // High priority: its time goes by also while tasks that compute take all threads of the default
-    // one.
-    let task = Task.detached(priority: .high) { [self, reactor = reactors[reactor].reactor] in
+    let task = Task.detached(priority: .prompt) { [self, reactor = reactors[reactor].reactor] in
       let answer: ReactionAnswer
       do {
         answer = .answered(try await reactor.react(to: context))

@@ -7,8 +7,7 @@ extension ManagerCore {
   private static let turn = 64
 
   func startDrain(_ number: Int) {
-    // High priority: see `startReaction`.
-    let task = Task.detached(priority: .high) { [self] in await drain(number) }
+    let task = Task.detached(priority: .prompt) { [self] in await drain(number) }
     let isNeeded = withLock { storage in
       guard storage.state.drain == number, !storage.state.drainIsCancelled else { return false }
       storage.drainTask = (number, task)

@@ -250,22 +250,13 @@ import Testing
     #expect(await texts(of: events, through: "enqueued \(last)") == (kept + [last]).map { "enqueued \($0)" })
   }
 
-  @Test func savepointReleased_changesAreStillThoseOfTheUser() throws {
+  @Test(arguments: [0, 1])
+  func savepointMadeAndReleased_changesAreStillThoseOfTheUser(placeOfTheChange: Int) throws {
     let queue = try queue()
-    try queue.transaction { db in
-      try db.execute("SAVEPOINT a")
-      try db.execute("INSERT INTO orders VALUES (1, 'x'), (2, 'x'), (3, 'x')")
-      try db.execute("RELEASE SAVEPOINT a")
-      #expect(try db.execute("SELECT changes()")[0][0].integerValue == 3)
-    }
-  }
-
-  @Test func savepointMadeAndReleased_changesAreStillThoseOfTheUser() throws {
-    let queue = try queue()
-    try queue.transaction { db in
-      try db.execute("INSERT INTO orders VALUES (1, 'x'), (2, 'x'), (3, 'x')")
-      try db.execute("SAVEPOINT a")
-      try db.execute("RELEASE SAVEPOINT a")
+    var statements = ["SAVEPOINT a", "RELEASE SAVEPOINT a"]
+    statements.insert("INSERT INTO orders VALUES (1, 'x'), (2, 'x'), (3, 'x')", at: placeOfTheChange)
+    try queue.transaction { [statements] db in
+      for statement in statements { try db.execute(statement) }
       #expect(try db.execute("SELECT changes()")[0][0].integerValue == 3)
     }
   }

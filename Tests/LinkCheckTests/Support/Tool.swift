@@ -65,9 +65,9 @@ final class Tool: Sendable {
 
   var hasEnded: Bool { ended.isOpen }
 
-  /// Sends what Ctrl-C sends.
-  func interrupt() {
-    kill(process.processIdentifier, SIGINT)
+  /// Sends what Ctrl-C sends, or another signal.
+  func interrupt(_ signal: Int32 = SIGINT) {
+    kill(process.processIdentifier, signal)
   }
 
   /// Sends that again and again until the process has ended: what comes at the same time counts
