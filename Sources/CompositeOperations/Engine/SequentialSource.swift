@@ -13,8 +13,7 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
   final let state: LockBox<SequentialState>
   /// Whether a child that other code starts is awaited; if false, it is an error.
   private final let joins: Bool
-  /// The number of the last child, if that is known: the owner then settles on the thread that
-  /// settles this child, without waiting for a slot.
+  /// The number of the last child, if that is known.
   @exclusivity(unchecked) final var lastTag = 0
 
   init(records: SequentialRecords? = nil, joins: Bool) {
@@ -36,6 +35,10 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
       return KnownChildren(contents: [current], earlier: max(0, state.count - 1))
     }
   }
+
+  /// Whether no child follows `child`, which has ended: the owner then settles on the thread that
+  /// settles this child, without waiting for a slot.
+  func isLast(_ child: Operation, tag: Int) -> Bool { tag == lastTag }
 
   /// Removes and returns the operation of the first step, if it exists already.
   func takeUnasked() -> Operation? { nil }
@@ -193,7 +196,7 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
     if !monitors.isEmpty, state.withLock({ $0.tellSettled(tag) }) { tellSettled(child, tag: tag) }
     if joins { noteName(of: child, tag: tag) }
     let settled: SequentialState.Settled
-    let isLast = tag == lastTag
+    let isLast = isLast(child, tag: tag)
     if let child = child as? SettlingOperation, child.state.current.ending == .success {
       settled = state.withLock { $0.succeeded(tag, child.succeededValue, claiming: claiming, isLast: isLast) }
     } else {

@@ -53,6 +53,13 @@ final class RepeatSource: WrappingSource, @unchecked Sendable {  // only the ask
     }
   }
 
+  /// A round that succeeded may be the last one, too, but `isDone` is called in a slot.
+  override func isLast(_ child: Operation, tag: Int) -> Bool {
+    if child === pause { return false }
+    guard case .success = child.anyOutcome else { return true }
+    return false
+  }
+
   private func begin() throws -> Step {
     guard let make else { return .settle(.cancelled) }
     round += 1

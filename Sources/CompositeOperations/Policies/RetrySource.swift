@@ -55,6 +55,10 @@ final class RetrySource: WrappingSource, @unchecked Sendable {  // only the aski
     return .run(asked)
   }
 
+  override func isLast(_ child: Operation, tag: Int) -> Bool {
+    child !== delay && child !== decision && child.failure == nil
+  }
+
   private func goOn(as asked: RetryDecision) -> Step {
     if let error = asked.failure { return fail(error) }
     guard case .success = asked.anyOutcome, let decision = asked.decision, let error = failures.errors.last else {

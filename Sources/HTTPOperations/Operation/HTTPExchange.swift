@@ -89,6 +89,9 @@ final class HTTPExchange: HTTPHopOwner, SettlementObserver, @unchecked Sendable 
   /// Makes the request of the next hop.
   private func makeHop() {
     let state = running.withLock { $0.state }
+    // It may have been cancelled before there was a hop, or between two.
+    if state.isCancelled { return settle(with: .cancelled) }
+    if let mistake = state.mistake { return settle(with: .failure(mistake)) }
     if let detail = insecurity(of: state) {
       return settle(with: .failure(HTTPError(.insecureConnection, url: state.request.url, detail: detail)))
     }
@@ -100,7 +103,7 @@ final class HTTPExchange: HTTPHopOwner, SettlementObserver, @unchecked Sendable 
       return running.state.isOver
     }
     hop.resume()
-    // A cancel may have come before there was a hop.
+    // A cancel may have come while the hop was made.
     if isUnwanted { stop(hop) }
   }
 

@@ -62,10 +62,16 @@ extension ManagerCore {
     let context = ReactionContext(
       taskID: job.id, taskDescription: job.taskDescription, attempt: attempt,
       outcome: job.lastOutcome ?? .cancelled, key: key)
-    let timer = reactors[reactor].configuration.timeout.map { timeout in
-      timekeeper.after(timeout) { [weak self] in self?.input { $0.reactionEnded(number, .timedOut) } }
-    }
-    let task = Task.detached(priority: .prompt) { [self, reactor = reactors[reactor].reactor] in
+    let (reactor, timeout) = (reactors[reactor].reactor, reactors[reactor].configuration.timeout)
+    let task = Task.detached(priority: .prompt) { [self] in
+      // The time counts from here, where the task has got a thread.
+      let timer = timeout.map { timeout in
+        timekeeper.after(timeout) { [weak self] in self?.input { $0.reactionEnded(number, .timedOut) } }
+      }
+      guard keep({ $0.timer = timer }, ofReaction: number) else {
+        if let timer { timekeeper.cancel(timer) }
+        return
+      }
       let answer: ReactionAnswer
       do {
         answer = .answered(try await reactor.react(to: context))
@@ -74,20 +80,21 @@ extension ManagerCore {
       }
       input { $0.reactionEnded(number, answer) }
     }
-    let isNeeded = withLock { storage in
+    if !keep({ $0.task = task }, ofReaction: number) { task.cancel() }
+  }
+
+  /// Returns false if the reaction has ended.
+  private func keep(_ part: (inout Reaction) -> Void, ofReaction number: Int) -> Bool {
+    withLock { storage in
       guard storage.state.reactions[number] != nil else { return false }
-      storage.reactionTasks[number] = (task, timer)
+      part(&storage.reactions[number, default: Reaction()])
       return true
     }
-    if !isNeeded { end((task, timer)) }
   }
 
   func cancelReaction(_ number: Int) {
-    if let reaction = withLock({ $0.reactionTasks.removeValue(forKey: number) }) { end(reaction) }
-  }
-
-  private func end(_ reaction: (task: Task<Void, Never>, timer: Timekeeper.Timer?)) {
-    reaction.task.cancel()
+    guard let reaction = withLock({ $0.reactions.removeValue(forKey: number) }) else { return }
+    reaction.task?.cancel()
     if let timer = reaction.timer { timekeeper.cancel(timer) }
   }
 }

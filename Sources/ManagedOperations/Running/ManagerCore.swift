@@ -28,12 +28,18 @@ final class ManagerCore: Sendable {
     }
   }
 
+  /// What runs while a reactor is asked.
+  struct Reaction {
+    var task: Task<Void, Never>?
+    var timer: Timekeeper.Timer?
+  }
+
   struct Storage {
     var state: ManagerState<any AnyManagedJob>
     var idleWaiters: [CheckedContinuation<Void, Never>] = []
     var drainTask: (number: Int, task: Task<Void, Never>)?
     var watch = InterceptionWatch()
-    var reactionTasks: [Int: (task: Task<Void, Never>, timer: Timekeeper.Timer?)] = [:]
+    var reactions: [Int: Reaction] = [:]
     var streams = EventFeeds<ManagedEvent>()
     /// Whether a line on standard error has said that the manager takes no more tasks.
     var hasWarned = false

@@ -28,13 +28,28 @@ import FoundationNetworking
 
   private func operation(totalTime: Duration = .seconds(300)) -> HTTPOperation {
     let request = request("http://127.0.0.1:1/")
+    return HTTPOperation(request, exchange(for: request, totalTime: totalTime))
+  }
+
+  private func exchange(for request: URLRequest, totalTime: Duration = .seconds(300)) -> HTTPExchange {
     let state = HTTPExchangeState(
       request: request, transfer: .data, options: HTTPOptions(totalTime: totalTime), acceptedStatuses: 200..<300,
       maxRedirects: 0)
-    let exchange = HTTPExchange(
+    return HTTPExchange(
       state, session: .shared, clock: .of(clock), opening: { try FileHandle(forWritingTo: $0) },
       substitute: { [hop] in hop })
-    return HTTPOperation(request, exchange)
+  }
+
+  @Test func cancel_betweenTwoHops_sendsNothingMore() async throws {
+    let request = request("http://127.0.0.1:1/")
+    let exchange = exchange(for: request)
+    let operation = HTTPOperation(request, exchange)
+    // The exchange alone, as if there had been a hop before.
+    exchange.cancel()
+    operation.start()
+    #expect(await settled(operation).isCancelled)
+    #expect(!hop.resumed.isOpen)
+    #expect(clock.nextDeadline == nil)
   }
 
   @Test func cancel_settles_withoutTheTransport_asSoonAsPromised() async throws {

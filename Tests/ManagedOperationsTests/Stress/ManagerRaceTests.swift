@@ -33,7 +33,7 @@ struct ManagerRaceTests {
     #expect(manager.heldTaskCount == 0)
     // Another thread may be about to give up a task that it settled before its start, or a reaction
     // that it ended. What is forgotten stays for ever.
-    await until(manager.core.withLock { $0.state.jobs.isEmpty && $0.reactionTasks.isEmpty })
+    await until(manager.core.withLock { $0.state.jobs.isEmpty && $0.reactions.isEmpty })
   }
 
   private func add(

@@ -41,5 +41,35 @@ struct BusyProcessorsTests {
       _ = await settled(all)
     }
   }
+
+  @Test("… an operation that is tried again settles as soon as an attempt succeeds")
+  func retrying_whoseAttemptSucceeds_settles() async {
+    await #expect(processExitsWith: .success) {
+      let end = Gate()
+      let attempt = HeldOperation<Int>()
+      let retried = attempt.retrying(RetryPolicy(maxAttempts: 2)) { _ in HeldOperation<Int>() }
+      retried.completion = { _ in end.open() }
+      retried.start()
+      await attempt.started.wait()
+      let all = CompositeOperation(operations: computing(until: end) { attempt.finish(with: 1) })
+      all.start()
+      _ = await settled(all)
+    }
+  }
+
+  @Test("… an operation that is repeated settles as soon as a round fails")
+  func repeating_whoseRoundFails_settles() async {
+    await #expect(processExitsWith: .success) {
+      let end = Gate()
+      let round = HeldOperation<Int>()
+      let repeated = repeating(every: .seconds(1)) { _ in round }
+      repeated.completion = { _ in end.open() }
+      repeated.start()
+      await round.started.wait()
+      let all = CompositeOperation(operations: computing(until: end) { round.reject(with: TestError.first) })
+      all.start()
+      _ = await settled(all)
+    }
+  }
 }
 #endif
