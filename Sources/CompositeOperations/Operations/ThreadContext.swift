@@ -6,7 +6,8 @@ import Foundation
 /// composite) are queued while another effect runs, instead of nesting in it. A worker that starts
 /// a composite finds its source in `next` instead of running it inside `start()`.
 ///
-/// Both are switched off around user code, so that its calls take effect before they return.
+/// Both are switched off around user code, so that its calls take effect before they return. What
+/// waits at that time goes on waiting, so the code meets only the effects of its own calls.
 final class ThreadContext {
   private static let threadLocal = ThreadLocal { ThreadContext() }
 
@@ -25,7 +26,9 @@ final class ThreadContext {
   }
 
   // Only its own thread uses these, in short accesses: not worth checking at run time.
-  @exclusivity(unchecked) private var effects: [Effect] = []
+  /// What waits. Nil where it was carried out, so that removing it releases nothing: a
+  /// deinitializer may come back here.
+  @exclusivity(unchecked) private var effects: [Effect?] = []
   @exclusivity(unchecked) private var nextEffect = 0
   @exclusivity(unchecked) private var isDraining = false
 
@@ -56,29 +59,42 @@ final class ThreadContext {
       effects.append(effect)
       return
     }
-    isDraining = true
+    let outer = beginDrain()
     carryOut(effect)
-    drain()
+    drain(inside: outer)
   }
 
   /// Notifies an observer that the operation has settled: the most frequent effect.
   func notify(_ observation: Observation, _ operation: Operation) {
     guard !isDraining else { return perform(.notify(observation, operation)) }
-    isDraining = true
+    let outer = beginDrain()
     observation.observer.operationDidSettle(operation, tag: observation.tag)
-    drain()
+    drain(inside: outer)
   }
 
-  private func drain() {
+  /// - Returns: the next effect of the drain around the user code that runs.
+  private func beginDrain() -> Int {
+    isDraining = true
+    defer { nextEffect = effects.count }
+    return nextEffect
+  }
+
+  private func drain(inside outer: Int) {
+    let first = nextEffect
     while nextEffect < effects.count {
-      let effect = effects[nextEffect]
+      let effect = effects[nextEffect].take()
       nextEffect += 1
       if nextEffect == effects.count {
-        effects.removeAll(keepingCapacity: nextEffect < 1024)
-        nextEffect = 0
+        if first == 0 {
+          effects.removeAll(keepingCapacity: nextEffect < 1024)
+        } else {
+          effects.removeLast(nextEffect - first)
+        }
+        nextEffect = first
       }
-      carryOut(effect)
+      if let effect { carryOut(effect) }
     }
+    nextEffect = outer
     isDraining = false
   }
 

@@ -57,22 +57,50 @@ struct ThreadContextTests {
     #expect(recorder.events == ["1 begins", "1 ends", "2", "3", "4", "returned"])
   }
 
-  @Test("Inside user code an effect runs before the code continues")
+  @Test("Inside user code an effect runs before the code continues; what waited goes on waiting")
   func perform_insideUserCode_runsAtOnce() async {
     let recorder = EventRecorder<String>()
     await onThread {
       ThreadContextTests.tell(1) { _ in
         ThreadContextTests.tell(2) { _ in recorder.record("2") }
         ThreadContext.current.runUserCode {
-          ThreadContextTests.tell(3) { _ in recorder.record("3") }
+          ThreadContextTests.tell(3) { _ in
+            ThreadContextTests.tell(4) { _ in recorder.record("4") }
+            recorder.record("3")
+          }
           recorder.record("user")
         }
+        ThreadContextTests.tell(5) { _ in recorder.record("5") }
         recorder.record("1 ends")
       }
     }
-    let events = recorder.events
-    #expect(events.firstIndex(of: "3")! < events.firstIndex(of: "user")!)
-    #expect(events.sorted() == ["1 ends", "2", "3", "user"])
+    #expect(recorder.events == ["3", "4", "user", "1 ends", "2", "5"])
+  }
+
+  @Test("What an effect releases may bring up others")
+  func perform_releasing_others_run() async {
+    let recorder = EventRecorder<Int>()
+    await onThread {
+      ThreadContextTests.tell(0) { _ in
+        for number in 1...100 {
+          let last = ReleaseTeller { ThreadContextTests.tell(0) { _ in recorder.record(-number) } }
+          ThreadContextTests.tell(number) { number in
+            withExtendedLifetime(last) { recorder.record(number) }
+          }
+        }
+      }
+    }
+    #expect(recorder.events.filter { $0 > 0 } == Array(1...100))
+    #expect(recorder.events.filter { $0 < 0 }.sorted() == (-100 ... -1).map { $0 })
+  }
+
+  /// Calls a closure when it is released.
+  private final class ReleaseTeller: Sendable {
+    private let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+    deinit { body() }
   }
 
   @Test("User code that throws leaves everything as it was")

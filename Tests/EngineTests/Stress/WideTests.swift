@@ -116,6 +116,15 @@ struct WideTests {
     #expect(isFinished)
   }
 
+  @Test func manyCompositions_settlingAsTheyAreCancelled_cancelledFromFurtherOut_endOnASmallStack() async {
+    let leaves = (0..<WideTests.count / 10).map { _ in HeldOperation<Int>(settlesWhenCancelled: true) }
+    let root = all(leaves.map { $0.map { $0 } }).map(\.count)
+    root.start()
+    for leaf in leaves { await leaf.started.wait() }
+    await onThread(stackSize: 512 * 1024) { root.cancel() }
+    #expect(await settled(root).isCancelled)
+  }
+
   @Test func dependencies_inOneChain_runInOrder() async {
     // No more: Foundation keeps a dependency as long as its dependent, and releases the chain
     // recursively.

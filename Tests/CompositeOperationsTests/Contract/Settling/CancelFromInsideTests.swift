@@ -37,6 +37,29 @@ struct CancelFromInsideTests {
     #expect(spy.count == 1)
   }
 
+  @Test("3.1.4 Settling from inside onCancel calls no hook of another operation that is cancelled with this one")
+  func settle_insideOnCancel_callsNoOtherHook() async {
+    let key = "is inside a hook"
+    let nestedHooks = Locked(0)
+    let leaves = (0..<3).map { _ in HeldOperation<Int>() }
+    for leaf in leaves {
+      leaf.onCancel = { [unowned leaf] in
+        let thread = Thread.current
+        if thread.threadDictionary[key] != nil { nestedHooks.increment() }
+        thread.threadDictionary[key] = true
+        leaf.settle(with: .cancelled)
+        thread.threadDictionary[key] = nil
+      }
+    }
+    let book = CompositeOperation(operations: leaves.map { CompositeOperation(operations: [$0]) })
+    let shelf = CompositeOperation(operations: [book])
+    shelf.start()
+    for leaf in leaves { await leaf.started.wait() }
+    shelf.cancel()
+    #expect(await settled(shelf).isCancelled)
+    #expect(nestedHooks.current == 0)
+  }
+
   @Test("3.1.4 Cancel from inside completion has no effect")
   func cancel_insideCompletion_hasNoEffect() {
     let hook = Gate()
