@@ -312,8 +312,7 @@ extension CircuitBreakerError: LocalizedError, CustomStringConvertible {
     let breaker = name.map { "The circuit breaker \($0)" } ?? "A circuit breaker"
     let state = retryAfter == nil ? "is half open, and lets only one operation run" : "is open"
     let remedy = retryAfter.map { "Try again in \($0)." } ?? "Try again when the operation that runs now has ended."
-    return "\(breaker) \(state), because the resource that it guards has failed too often. "
-      + "So \(operationDescription) was not run. \(remedy)"
+    return "\(breaker) \(state), so \(operationDescription) was not run. \(remedy)"
   }
 
   /// The same as ``description``.

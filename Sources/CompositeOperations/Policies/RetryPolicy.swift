@@ -55,8 +55,8 @@ public struct RetryPolicy: Sendable {
   /// The source of the jitter's random numbers. Each operation that uses the policy has its own
   /// copy.
   public var randomSource: any RandomNumberGenerator & Sendable
-  /// Decides after each failure. Called with the error and the number of the attempt, from 1, where
-  /// the operations run.
+  /// Decides after each failure while an attempt is left. Called with the error and the number of
+  /// the attempt, from 1, where the operations run.
   public var decide: @Sendable (_ error: any Error, _ attempt: Int) -> Decision
   /// Called before each further attempt, where the operations run. It receives the error and the
   /// number of the attempt that failed, and the delay before the next attempt. The delay includes
@@ -73,8 +73,8 @@ public struct RetryPolicy: Sendable {
   ///     Traps if it is negative.
   ///   - jitter: how delays are randomized, unless the backoff has a jitter.
   ///   - randomSource: the source of the jitter's random numbers.
-  ///   - decide: decides after each failure, by the error and the number of the attempt. The
-  ///     default tries again.
+  ///   - decide: decides after each failure while an attempt is left, by the error and the number
+  ///     of the attempt. The default tries again.
   public init(
     maxAttempts: Int = 3, backoff: Backoff = .exponential(from: .milliseconds(200)),
     maxDelay: Duration? = .seconds(30), jitter: Backoff.Jitter = .full,

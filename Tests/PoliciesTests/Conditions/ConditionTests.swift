@@ -158,6 +158,20 @@ struct ConditionTests {
         """)
   }
 
+  @Test func conditionNotMet_operationStartedElsewhere_isLeftAlone() async {
+    let operation = HeldOperation<Int>("upload")
+    operation.start()
+    let outcome = await outcomeOfStarting(operation.condition(Condition("c") { _ in false }))
+    #expect(
+      outcome.error.map { "\($0)" } == """
+        “upload” (HeldOperation<Int>) has been started elsewhere, and was not waited for, because a condition does not hold:
+          c: it does not hold
+        The outcome of the operation itself tells how it ends.
+        """)
+    operation.finish(with: 1)
+    #expect(operation.result == 1)
+  }
+
   @Test func conditionNotMet_abandonsCompositeAndWaitsForIt() async {
     let child = HeldOperation<Int>()
     let composite = CompositeOperation(operations: [child, CompositeOperation(operations: [main()])])

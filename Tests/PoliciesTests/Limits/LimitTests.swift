@@ -238,6 +238,16 @@ struct LimitTests {
         """)
     #expect(!work.started.isOpen && work.isCancelled && limit.isUnused)
 
+    let started = HeldOperation<Int>("upload")
+    started.start()
+    let late = try #require(await outcomeOfStarting(started.limited(by: limit, weight: 3)).error as? LimitError)
+    #expect(
+      late.description == """
+        “upload” (HeldOperation<Int>) has a weight of 3, but “api” admits at most 2, so it was not waited for. Other code \
+        has started it. Give it a lower weight, or raise the limit.
+        """)
+    started.finish(with: 1)
+
     limit.rate = SharedLimit.Rate.tokens(1, per: .seconds(1))
     let second = succeeding(1).limited(by: limit, weight: 2)
     #expect((await outcomeOfStarting(second).error as? LimitError)?.greatestWeight == 1)

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The error of an operation that did not run because conditions do not hold. It lists all
-/// conditions that do not hold, in the order in which they were given. Its text has one line for
-/// each of them.
+/// The error of an operation that did not run because conditions do not hold; if other code has
+/// started it, of one that was not waited for. It lists all conditions that do not hold, in the
+/// order in which they were given. Its text has one line for each of them.
 public struct ConditionError: Error, Sendable {
   /// One condition that does not hold.
   public struct Failure: Sendable {
@@ -31,6 +31,8 @@ public struct ConditionError: Error, Sendable {
   public let failures: [Failure]
   /// The operation that did not run, as text: its name if it has one, and its type.
   package internal(set) var operationDescription: String?
+  /// Whether other code has started the operation, which is left alone.
+  var isLeftAlone = false
 
   init(failures: [Failure]) {
     precondition(!failures.isEmpty, "A ConditionError without a failure: the conditions hold.")
@@ -40,12 +42,15 @@ public struct ConditionError: Error, Sendable {
 
 extension ConditionError: ErrorWithReport {
   package var report: ErrorReport {
+    let operation = operationDescription.map(ErrorReport.shortened) ?? "The operation"
+    let event = isLeftAlone ? "has been started elsewhere, and was not waited for" : "did not run"
     let count = failures.count == 1 ? "a condition does" : "\(failures.count) conditions do"
     return ErrorReport(
-      headline:
-        "\(operationDescription.map(ErrorReport.shortened) ?? "The operation") did not run, because \(count) not hold:",
+      headline: "\(operation) \(event), because \(count) not hold:",
       items: failures.map { ErrorReport.Item("\(ErrorReport.shortened($0.conditionName)): ", cause: $0.error) },
-      remedy: "Start a new operation when \(failures.count == 1 ? "it holds" : "they hold").")
+      remedy: isLeftAlone
+        ? "The outcome of the operation itself tells how it ends."
+        : "Start a new operation when \(failures.count == 1 ? "it holds" : "they hold").")
   }
 }
 

@@ -44,7 +44,7 @@ final class ConditionSource: GuardSource, @unchecked Sendable {  // only the thr
   private func evaluate(for guarded: Operation) -> Step? {
     guard let context = context.take(), let condition = condition.take() else { return nil }
     stage = .evaluating
-    return run(ConditionEvaluation(condition, context, of: ownerName), for: guarded)
+    return run(ConditionEvaluation(condition, context, of: ownerName, isLeftAlone: !isOurs), for: guarded)
   }
 
   /// Runs a preparation. Cancels it when the guarded operation is cancelled, or settled by other
@@ -71,10 +71,14 @@ private final class ConditionEvaluation: GateOperation, @unchecked Sendable {  /
   private var task: Task<Void, Never>?
   private let ownerName: String?
   private let conditionName: String
+  private let isLeftAlone: Bool
 
-  /// - Parameter name: the name of the operation that the condition belongs to.
-  init(_ condition: Condition, _ context: ConditionContext, of name: String?) {
+  /// - Parameters:
+  ///   - name: the name of the operation that the condition belongs to.
+  ///   - isLeftAlone: whether other code has started the operation.
+  init(_ condition: Condition, _ context: ConditionContext, of name: String?, isLeftAlone: Bool) {
     ownerName = name
+    self.isLeftAlone = isLeftAlone
     conditionName = condition.name
     work = (condition, context)
     super.init()
@@ -100,6 +104,7 @@ private final class ConditionEvaluation: GateOperation, @unchecked Sendable {  /
       if failures.isEmpty { return .success(()) }
       var error = ConditionError(failures: failures)
       error.operationDescription = OperationError.describe(context.operation, orNamed: ownerName)
+      error.isLeftAlone = isLeftAlone
       return .failure(error)
     } catch {
       return .cancelled

@@ -48,7 +48,7 @@ final class LimitSource: GuardSource, @unchecked Sendable {  // see the fields; 
     case .refused(let greatestWeight):
       let error = LimitError(
         operationDescription: OperationError.describe(guarded, orNamed: ownerName), limitName: limit.name,
-        weight: weight, greatestWeight: greatestWeight)
+        weight: weight, greatestWeight: greatestWeight, isLeftAlone: !isOurs)
       return .settle(.failure, error: error)
     case .waiting:
       // The gate was cancelled.
