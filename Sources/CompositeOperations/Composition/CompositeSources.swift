@@ -15,7 +15,7 @@ final class ParallelCompositeSource: ParallelSource, @unchecked Sendable {  // s
   }
 
   private static func value(of child: Operation) -> any Sendable {
-    if let child = child as? SettlingOperation { return child.succeededValue }
+    if child.isOwn { return child.asOwn.succeededValue }
     return type(of: child) == BlockOperation.self ? () : child.anyOutcome?.value ?? ()
   }
 }

@@ -22,9 +22,9 @@ extension Operation {
 
   /// Adopts the operation as the next one of a sequence. Returns the error if that is impossible.
   final var refusalAsNextOperation: OperationError? {
-    if let own = self as? SettlingOperation {
-      if own.adopt() { return nil }
-      return OperationError(own.state.current.isSettled ? .alreadyFinished : .alreadyInUse, operation: self)
+    if isOwn {
+      if asOwn.adopt() { return nil }
+      return OperationError(asOwn.state.current.isSettled ? .alreadyFinished : .alreadyInUse, operation: self)
     }
     if isFinished { return OperationError(.alreadyFinished, operation: self) }
     return isExecuting || isInQueue ? OperationError(.alreadyInUse, operation: self) : nil

@@ -185,21 +185,17 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   }
 
   private func run(_ tag: Int, in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
-    let child: Operation
     do {
-      child = try self.child(tag)
-    } catch {
-      childEnded(tag, nil, error is CancellationError ? .cancelled : .failure(error))
-      return .done
-    }
-    if let higher = higherQualityOfService(of: child) {
+      let child = try self.child(tag)
+      guard let higher = higherQualityOfService(of: child) else { return run(child, tag, in: slot, context) }
       Threads.later(qualityOfService: higher) { [self] in
         _ = run(child, tag, in: slot, ThreadContext.current)
         if isLimited.load(ordering: .sequentiallyConsistent) { offer() }
       }
-      return .done
+    } catch {
+      childEnded(tag, nil, error is CancellationError ? .cancelled : .failure(error))
     }
-    return run(child, tag, in: slot, context)
+    return .done
   }
 
   private func run(_ child: Operation, _ tag: Int, in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
@@ -232,7 +228,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   }
 
   private func childEnded(_ tag: Int, _ child: Operation) {
-    if let child = child as? SettlingOperation, child.state.current.ending == .success {
+    if child.isOwn, child.asOwn.state.current.ending == .success {
       if succeedsFirst { childEnded(tag, child, .success(())) } else { childDone(tag, child) }
     } else {
       childEnded(tag, child, outcome(of: child, tag: tag))

@@ -93,7 +93,7 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
   override final func runNext(in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
     var claim = state.withLock { $0.claim() }
     while true {
-      switch run(claim, in: slot, context) {
+      switch run(consume claim, in: slot, context) {
       case .next(let next): claim = next
       case .stop(let result): return result
       }
@@ -106,9 +106,9 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
   }
 
   private func run(
-    _ claim: SequentialState.Claim, in slot: any WorkSlot, _ context: ThreadContext
+    _ claim: consuming SequentialState.Claim, in slot: any WorkSlot, _ context: ThreadContext
   ) -> Progress {
-    switch claim {
+    switch consume claim {
     case .nothing:
       return .stop(.nothing)
     case .launch(let child, let count):
@@ -197,15 +197,15 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
     if joins { noteName(of: child, tag: tag) }
     let settled: SequentialState.Settled
     let isLast = isLast(child, tag: tag)
-    if let child = child as? SettlingOperation, child.state.current.ending == .success {
-      settled = state.withLock { $0.succeeded(tag, child.succeededValue, claiming: claiming, isLast: isLast) }
+    if child.isOwn, child.asOwn.state.current.ending == .success {
+      settled = state.withLock { $0.succeeded(tag, child.asOwn.succeededValue, claiming: claiming, isLast: isLast) }
     } else {
       let outcome = outcome(of: child, tag: tag)
       // Outside the lock: subclasses can override it.
       let name = outcome.error == nil ? nil : child.name
       settled = state.withLock { $0.settled(tag, outcome, name: name, claiming: claiming, isLast: isLast) }
     }
-    switch settled {
+    switch consume settled {
     case .proceed(let claim):
       guard isLast else { return claim }
       settle(claim)

@@ -38,9 +38,10 @@ extension WorkSource {
   final func launch(
     _ child: Operation, tag: Int, joins: Bool, in slot: any WorkSlot, _ context: ThreadContext
   ) -> Launch {
-    guard let child = child as? SettlingOperation else {
+    guard child.isOwn else {
       return launchForeign(child, tag: tag, joins: joins, in: slot, context)
     }
+    let child = child.asOwn
     if joins, !owns(tag) {
       guard child.takeOver() else {
         // Monitors first: once the child is joined, the thread that ends the composition may report

@@ -246,7 +246,7 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
   /// Settles the owner, at most once.
   final func settleOwner(as ending: OperationState.Ending, value: (any Sendable)? = nil, error: (any Error)? = nil) {
     let owner = self.owner.take()
-    owner?.settle(as: ending, value: value, error: error)
+    if let value { owner?.settle(value: value) } else { owner?.settle(as: ending, error: error) }
   }
 
   /// Whether the source settles the owner. False if other code settled the owner before it started.

@@ -59,14 +59,13 @@ extension SettlingOperation {
 
   // MARK: - Settle
 
-  /// Settles the operation unless it has settled.
+  /// Settles the operation unless it has settled: without a value, which means `()` for a success.
   ///
   /// - Parameter byHand: whether the caller is code other than the operation's own source.
   /// - Returns: whether the passed ending became the outcome.
   @discardableResult
   final func settle(
-    as ending: OperationState.Ending, value: consuming (any Sendable)? = nil, error: consuming (any Error)? = nil,
-    byHand: Bool = false
+    as ending: OperationState.Ending, error: consuming (any Error)? = nil, byHand: Bool = false
   ) -> Bool {
     let announces = ending == .cancelled && willCancel()
     guard case .win(let actual, let unstarted) = state.apply({ $0.settle(as: ending) }) else {
@@ -75,14 +74,29 @@ extension SettlingOperation {
       return false
     }
     if actual == ending {
-      storedValue = value
       storedError = error
       publish(unstarted: unstarted, cancelling: announces, byHand: byHand)
     } else {
       // Released after the outcome is readable: a deinitializer may use the operation.
-      withExtendedLifetime((value, error)) { publish(unstarted: unstarted, cancelling: announces, byHand: byHand) }
+      withExtendedLifetime(error) { publish(unstarted: unstarted, cancelling: announces, byHand: byHand) }
     }
     return actual == ending
+  }
+
+  /// Settles the operation as a success unless it has settled; like ``settle(as:error:byHand:)``.
+  @discardableResult
+  final func settle(value: consuming any Sendable, byHand: Bool = false) -> Bool {
+    guard case .win(let actual, let unstarted) = state.apply({ $0.settle(as: .success) }) else {
+      awaitPublication()
+      return false
+    }
+    if actual == .success {
+      storedValue = value
+      publish(unstarted: unstarted, byHand: byHand)
+    } else {
+      withExtendedLifetime(value) { publish(unstarted: unstarted, byHand: byHand) }
+    }
+    return actual == .success
   }
 
   /// Makes the stored outcome readable, and takes the steps that follow.
@@ -90,7 +104,7 @@ extension SettlingOperation {
   /// - Parameter cancelling: whether key-value observers were notified that `isCancelled` will turn
   ///   true.
   @inline(__always)
-  private func publish(unstarted: Bool, cancelling: Bool, byHand: Bool) {
+  private func publish(unstarted: Bool, cancelling: Bool = false, byHand: Bool) {
     let action = state.apply { $0.publish(finishing: FoundationDifferences.finishesInOneStep) }
     if state.current.has(.awaited) { Publication.announce() }
     if cancelling { announceCancel() }
@@ -157,7 +171,7 @@ extension SettlingOperation {
     let state = state.current
     guard state.isSettled else { return nil }
     switch state.ending {
-    case .success: return .success(storedValue ?? ())
+    case .success: return .success(storedValue)
     case .failure: return .failure(storedError!)
     case .cancelled: return .cancelled
     case .none: preconditionFailure("\(self) settled without an ending")
@@ -165,8 +179,8 @@ extension SettlingOperation {
   }
 
   /// The value of an operation that is known to have succeeded.
-  final var succeededValue: any Sendable { storedValue ?? () }
+  final var succeededValue: any Sendable { storedValue }
 
   /// Releases the value when the operation is deinitialized.
-  final func discardOutcome() { storedValue = nil }
+  final func discardOutcome() { storedValue = () }
 }

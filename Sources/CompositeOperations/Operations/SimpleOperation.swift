@@ -194,7 +194,7 @@ open class SimpleOperation<Value: Sendable>:
   ///   or was cancelled: then it settles as cancelled now.
   @discardableResult
   public final func finish(with value: Value) -> Bool {
-    settleByHand(as: .success, value: value)
+    settle(value: value, byHand: true)
   }
 
   /// Settles the operation with an error. A `CancellationError` settles it as cancelled.
@@ -203,8 +203,8 @@ open class SimpleOperation<Value: Sendable>:
   ///   or was cancelled: then it settles as cancelled now.
   @discardableResult
   public final func reject(with error: any Error) -> Bool {
-    if error is CancellationError { return settleByHand(as: .cancelled) }
-    return settleByHand(as: .failure, error: error)
+    if error is CancellationError { return settle(as: .cancelled, byHand: true) }
+    return settle(as: .failure, error: error, byHand: true)
   }
 
   /// Settles the operation with an outcome. `.cancelled` makes `isCancelled` true and calls no
@@ -217,7 +217,7 @@ open class SimpleOperation<Value: Sendable>:
     switch outcome {
     case .success(let value): finish(with: value)
     case .failure(let error): reject(with: error)
-    case .cancelled: settleByHand(as: .cancelled)
+    case .cancelled: settle(as: .cancelled, byHand: true)
     }
   }
 
@@ -241,14 +241,6 @@ open class SimpleOperation<Value: Sendable>:
     case .success(let value): finish(with: value)
     case .failure(let error): reject(with: error)
     }
-  }
-
-  /// Settles the operation for code other than its own source.
-  @inline(__always)
-  fileprivate final func settleByHand(
-    as ending: OperationState.Ending, value: (any Sendable)? = nil, error: (any Error)? = nil
-  ) -> Bool {
-    settle(as: ending, value: value, error: error, byHand: true)
   }
 
   // MARK: - Completion
@@ -287,6 +279,6 @@ extension SimpleOperation where Value == Void {
   /// - Returns: true if this became the outcome; see ``finish(with:)``.
   @discardableResult
   public final func finish() -> Bool {
-    settleByHand(as: .success)
+    settle(as: .success, byHand: true)
   }
 }
