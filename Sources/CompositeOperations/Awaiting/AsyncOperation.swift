@@ -17,6 +17,10 @@ public final class AsyncOperation<Value: Sendable>: SimpleOperation<Value>, @unc
   // Guarded by the striped lock.
   @exclusivity(unchecked) private var task: Task<Void, Never>?
 
+  deinit {
+    if work != nil { ReleaseList.release(&work) }
+  }
+
   /// Makes an operation from an async closure.
   ///
   /// Traps if `Value` is an `Operation`, or an optional or an array of them: they would never run.

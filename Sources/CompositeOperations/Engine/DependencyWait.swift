@@ -81,14 +81,10 @@ final class DependencyWait: SettlementObserver {
   }
 
   private func countDown() {
-    var whenMet: (@Sendable () -> Void)?
-    var operation: SettlingOperation?  // released outside the lock
-    state.withLock { state in
+    let isMet = state.withLock { state in
       state.remaining -= 1
-      guard state.remaining == 0 else { return }
-      swap(&whenMet, &state.whenMet)
-      swap(&operation, &state.operation)
+      return state.remaining == 0
     }
-    whenMet?()
+    if isMet { end()?() }
   }
 }

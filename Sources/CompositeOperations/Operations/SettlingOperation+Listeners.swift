@@ -44,10 +44,11 @@ extension SettlingOperation {
   /// Sets a closure that is called, perhaps more than once, if the operation is cancelled or
   /// settled before it starts.
   final func setWhenDecidedUnstarted(_ action: @escaping @Sendable () -> Void) {
+    var kept: (@Sendable () -> Void)? = action  // afterwards the one before, released outside the lock
     let isLate = StripedLock.withLock(of: self) {
       switch state.apply({ $0.addCancelHook() }) {
       case .keep where !state.current.has(.cancelled):
-        makeRareFields().whenDecidedUnstarted = action
+        swap(&kept, &makeRareFields().whenDecidedUnstarted)
         return false
       case .keep, .call, .drop:
         return true
@@ -59,8 +60,9 @@ extension SettlingOperation {
   /// Sets a closure that is called when the last unfinished dependency is removed, in place of the
   /// one before. Afterwards the caller asks for ``awaitsNothingMore``.
   final func setWhenNothingIsAwaited(_ action: @escaping @Sendable () -> Void) {
+    var kept: (@Sendable () -> Void)? = action  // afterwards the one before, released outside the lock
     StripedLock.withLock(of: self) {
-      if state.current.phase == .pending { makeRareFields().whenNothingIsAwaited = action }
+      if state.current.phase == .pending { swap(&kept, &makeRareFields().whenNothingIsAwaited) }
     }
   }
 

@@ -60,6 +60,11 @@ open class SimpleOperation<Value: Sendable>:
   override final var origin: SourceLocation? { sourceLocation }
   #endif
 
+  deinit {
+    // Of an operation that never ran: it may hold another one, and so on.
+    if body != nil { ReleaseList.release(&body) }
+  }
+
   /// Makes an operation whose subclass overrides ``perform()`` or ``main()``.
   public override init() {
     super.init()

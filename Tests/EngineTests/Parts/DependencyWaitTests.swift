@@ -37,6 +37,47 @@ struct DependencyWaitTests {
     #expect(!DependencyWait.isNeeded(for: dependent(on: unfinished, plain)))
   }
 
+  @Test("Dependencies are released when the wait is over")
+  func met_releasesTheDependencies() {
+    var dependency: SimpleOperation<Int>? = SimpleOperation<Int>()
+    let reference = WeakReference(dependency!)
+    let dependent = dependent(on: dependency!)
+    let wait = DependencyWait(for: dependent) {}
+    wait.begin()
+    dependency!.finish(with: 1)
+    dependent.removeDependency(dependency!)
+    dependency = nil
+    #expect(reference.object == nil)
+    withExtendedLifetime(wait) {}
+  }
+
+  @Test("What a waiting operation was to do is released outside its lock")
+  func waitsOfAnOperation_replaced_areReleasedOutsideItsLock() {
+    let operation = SimpleOperation<Int>()
+    let calls = Locked(0)
+    func action() -> @Sendable () -> Void {
+      let last = ReleaseAction { [weak operation] in
+        // Takes the lock.
+        if operation?.onCancel == nil { calls.increment() }
+      }
+      return { withExtendedLifetime(last) {} }
+    }
+    for set in [operation.setWhenDecidedUnstarted, operation.setWhenNothingIsAwaited] {
+      set(action())
+      set {}
+    }
+    #expect(calls.current == 2)
+  }
+
+  /// Calls a closure when it is released.
+  private final class ReleaseAction: Sendable {
+    private let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+    deinit { body() }
+  }
+
   @Test("With nothing to wait for it is met at once, by begin(), once")
   func begin_nothingUnfinished_isMetAtOnce() {
     for operation in [dependent(), dependent(on: ended(), ended())] {

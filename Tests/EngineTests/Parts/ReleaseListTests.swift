@@ -38,6 +38,23 @@ struct ReleaseListTests {
     #expect(released == 200_000)
   }
 
+  @Test("A hundred thousand operations that never ran, each held by the closure of the next", arguments: [true, false])
+  func unstarted_heldByClosures_areReleasedOnASmallStack(isAsync: Bool) async {
+    let first = await onThread {
+      var last = SimpleOperation<Int> { 0 }
+      let first = WeakReference(last)
+      for _ in 0..<100_000 {
+        let previous = last
+        last =
+          isAsync
+          ? AsyncOperation { (previous.outcome?.value ?? 0) + 1 }
+          : SimpleOperation { (previous.outcome?.value ?? 0) + 1 }
+      }
+      return first
+    }
+    #expect(first.object == nil)
+  }
+
   @Test("Of a tree everything is released, once")
   func release_tree_releasesEachOnce() {
     var released: [Int] = []

@@ -34,6 +34,54 @@ struct ReadyMadeConditionTests {
     #expect("\(cancellations)".contains("“draw” (SimpleOperation<Int>) was cancelled"))
   }
 
+  /// An operation that has failed because of its dependencies.
+  private static func failed(becauseOf dependencies: [Operation]) -> SimpleOperation<Int> {
+    let failure = ConditionError.Failure(conditionName: "c", error: DependencyError(dependencies: dependencies))
+    let operation = SimpleOperation<Int>()
+    operation.reject(with: ConditionError(failures: [failure]))
+    return operation
+  }
+
+  @Test func textOfTheError_dependenciesFailedBecauseOfTheirs_namesEach() throws {
+    let check: SimpleOperation<Int> = SimpleOperation()
+    check.name = "check"
+    check.reject(with: TestError.first)
+    let last = Self.failed(becauseOf: [check, Self.failed(becauseOf: [check])])
+    let error = try #require((last.failure as? ConditionError)?.failures.first?.error)
+    #expect(
+      "\(error)" == """
+        2 dependencies did not succeed:
+          “check” (SimpleOperation<Int>) failed: test error first
+          SimpleOperation<Int> failed: The operation did not run, because a condition does not hold:
+            c: “check” (SimpleOperation<Int>) failed: test error first
+        """)
+  }
+
+  @Test("The text is made in a moment, though it could say the same three to the power of 30 times")
+  func textOfTheError_stagesThatDependOnAllOfTheOneBefore_isBounded() {
+    var stage: [Operation] = (0..<3).map { _ in
+      let operation = SimpleOperation<Int>()
+      operation.reject(with: TestError.first)
+      return operation
+    }
+    for _ in 0..<30 {
+      let before = stage
+      stage = (0..<3).map { _ in Self.failed(becauseOf: before) }
+    }
+    #expect("\(stage[0].failure!)".utf8.count < 2 * ErrorReport.maxLength)
+  }
+
+  @Test("A hundred thousand that failed because of the one before: the text, and the release, on a stack of 512 KiB")
+  func textOfTheError_longChain_usesConstantStack() async {
+    let isTold = await onThread {
+      var last = SimpleOperation<Int>()
+      last.reject(with: TestError.first)
+      for _ in 0..<100_000 { last = Self.failed(becauseOf: [last]) }
+      return "\(last.failure!)".contains("test error first")
+    }
+    #expect(isTold)
+  }
+
   @Test func dependencies_thatSucceeded_areFine() async {
     let operation = succeeding(1)
     for _ in 0..<3 { operation.addDependency(await ended(succeeding(1))) }

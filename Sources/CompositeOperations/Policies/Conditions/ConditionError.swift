@@ -28,7 +28,8 @@ public struct ConditionError: Error, Sendable {
   }
 
   /// The conditions that do not hold. Never empty.
-  public let failures: [Failure]
+  public var failures: [Failure] { nested.contents }
+  private let nested: NestedErrors<[Failure]>
   /// The operation that did not run, as text: its name if it has one, and its type.
   package internal(set) var operationDescription: String?
   /// Whether other code has started the operation, which is left alone.
@@ -36,7 +37,7 @@ public struct ConditionError: Error, Sendable {
 
   init(failures: [Failure]) {
     precondition(!failures.isEmpty, "A ConditionError without a failure: the conditions hold.")
-    self.failures = failures
+    nested = NestedErrors(failures)
   }
 }
 

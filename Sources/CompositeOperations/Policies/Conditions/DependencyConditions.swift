@@ -35,15 +35,30 @@ public struct DependencyError: LocalizedError, CustomStringConvertible {
   /// The dependencies that did not succeed. Never empty.
   public let dependencies: [Operation]
 
-  /// Names the dependencies, and says how each of them ended.
-  public var description: String {
-    dependencies.map { dependency in
-      let name = OperationError.describe(dependency)
-      guard let error = dependency.failure else { return "\(name) was cancelled" }
-      return "\(name) failed: \(OperationError.describe(error))"
-    }.joined(separator: "; ")
-  }
+  /// Names the dependencies, and says how each of them ended: in one line if it is one whose error
+  /// has one, else in a line for each.
+  public var description: String { ErrorReport.text(of: self) }
 
   /// The same as ``description``.
   public var errorDescription: String? { description }
+}
+
+// A report, not a text of its own: dependencies may have failed because of theirs, at any depth, and
+// several because of the same one.
+extension DependencyError: ErrorWithReport {
+  package var report: ErrorReport {
+    let items = dependencies.map { dependency in
+      let name = OperationError.describe(dependency)
+      guard let error = dependency.failure else { return ErrorReport.Item("\(name) was cancelled") }
+      return ErrorReport.Item("\(name) failed: ", cause: error)
+    }
+    guard items.count == 1 else {
+      return ErrorReport(headline: "\(items.count) dependencies did not succeed:", items: items)
+    }
+    guard let cause = items[0].cause else { return ErrorReport(headline: items[0].label, items: []) }
+    guard !(cause is any ErrorWithReport) else {
+      return ErrorReport(headline: "a dependency did not succeed:", items: items)
+    }
+    return ErrorReport(headline: items[0].label + ErrorReport.sentence(of: cause), items: [])
+  }
 }
