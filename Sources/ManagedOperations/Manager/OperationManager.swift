@@ -197,8 +197,8 @@ public final class OperationManager: Sendable {
   /// Task { for await event in manager.events() { print(event) } }
   /// ```
   ///
-  /// Each call makes a stream of its own. It ends when the manager was released and its last
-  /// attempt has ended.
+  /// Each call makes a stream of its own. What has happened before and is still to be passed on is
+  /// not in it. It ends when the manager was released and its last attempt has ended.
   ///
   /// - Parameter bufferingPolicy: how many events are kept for a slow reader; by default the newest
   ///   1,024. ``ManagedEvent/droppedCount`` counts the others.
@@ -206,11 +206,8 @@ public final class OperationManager: Sendable {
     bufferingPolicy: AsyncStream<ManagedEvent>.Continuation.BufferingPolicy = .bufferingNewest(1024)
   ) -> AsyncStream<ManagedEvent> {
     let (stream, feed) = EventFeed<ManagedEvent>.makeStream(bufferingPolicy: bufferingPolicy)
-    let number = core.changeStreams { $0.add(feed) }
-    feed.whenTerminated { [weak core] in
-      let removed = core?.changeStreams { $0.remove(number) }
-      withExtendedLifetime(removed) {}
-    }
+    let number = core.addStream(feed)
+    feed.whenTerminated { [weak core] in core?.removeStream(number) }
     return stream
   }
 
