@@ -25,12 +25,6 @@ public final class OperationManager: Sendable {
 
   /// The name, for descriptions and messages.
   public var name: String { core.name }
-  /// The queue that attempts execute in. Nil: on worker threads of Dispatch.
-  package let operationQueue: OperationQueue?
-  /// Are asked before a task executes, in this order.
-  package let interceptors: [any Interceptor]
-  /// Are asked when an attempt has ended.
-  package let reactors: [any Reactor]
 
   let core: ManagerCore
   /// Not in the core, which handles keep.
@@ -61,9 +55,6 @@ public final class OperationManager: Sendable {
     name: String, operationQueue: OperationQueue?, interceptors: [any Interceptor], reactors: [any Reactor],
     clock: some Clock<Duration>, taskDefaults: (any TaskDefaults)?
   ) {
-    self.operationQueue = operationQueue
-    self.interceptors = interceptors
-    self.reactors = reactors
     self.taskDefaults = taskDefaults
     core = ManagerCore(
       name: name, operationQueue: operationQueue, interceptors: interceptors, reactors: reactors,
