@@ -27,11 +27,10 @@ extension OperationManager {
   public func report(to sink: some TelemetrySink) -> ObservationToken {
     let reporter = ManagerReporter(sink: sink, manager: name)
     let feed = EventFeed<ManagedEvent>(tap: { reporter.report($0) })
-    let number = core.changeStreams { $0.add(feed) }
+    let number = core.addStream(feed)
     return ObservationToken { [weak core, weak feed] in
       feed?.close()
-      let removed = core?.changeStreams { $0.remove(number) }
-      withExtendedLifetime(removed) {}
+      core?.removeStream(number)
     }
   }
 }

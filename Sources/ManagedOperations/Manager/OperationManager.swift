@@ -25,12 +25,6 @@ public final class OperationManager: Sendable {
 
   /// The name, for descriptions and messages.
   public var name: String { core.name }
-  /// The queue that attempts execute in. Nil: on worker threads of Dispatch.
-  package let operationQueue: OperationQueue?
-  /// Are asked before a task executes, in this order.
-  package let interceptors: [any Interceptor]
-  /// Are asked when an attempt has ended.
-  package let reactors: [any Reactor]
 
   let core: ManagerCore
   /// Not in the core, which handles keep.
@@ -61,9 +55,6 @@ public final class OperationManager: Sendable {
     name: String, operationQueue: OperationQueue?, interceptors: [any Interceptor], reactors: [any Reactor],
     clock: some Clock<Duration>, taskDefaults: (any TaskDefaults)?
   ) {
-    self.operationQueue = operationQueue
-    self.interceptors = interceptors
-    self.reactors = reactors
     self.taskDefaults = taskDefaults
     core = ManagerCore(
       name: name, operationQueue: operationQueue, interceptors: interceptors, reactors: reactors,
@@ -197,8 +188,8 @@ public final class OperationManager: Sendable {
   /// Task { for await event in manager.events() { print(event) } }
   /// ```
   ///
-  /// Each call makes a stream of its own. It ends when the manager was released and its last
-  /// attempt has ended.
+  /// Each call makes a stream of its own. What has happened before and is still to be passed on is
+  /// not in it. It ends when the manager was released and its last attempt has ended.
   ///
   /// - Parameter bufferingPolicy: how many events are kept for a slow reader; by default the newest
   ///   1,024. ``ManagedEvent/droppedCount`` counts the others.
@@ -206,11 +197,8 @@ public final class OperationManager: Sendable {
     bufferingPolicy: AsyncStream<ManagedEvent>.Continuation.BufferingPolicy = .bufferingNewest(1024)
   ) -> AsyncStream<ManagedEvent> {
     let (stream, feed) = EventFeed<ManagedEvent>.makeStream(bufferingPolicy: bufferingPolicy)
-    let number = core.changeStreams { $0.add(feed) }
-    feed.whenTerminated { [weak core] in
-      let removed = core?.changeStreams { $0.remove(number) }
-      withExtendedLifetime(removed) {}
-    }
+    let number = core.addStream(feed)
+    feed.whenTerminated { [weak core] in core?.removeStream(number) }
     return stream
   }
 

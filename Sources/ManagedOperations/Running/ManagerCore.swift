@@ -246,11 +246,20 @@ extension ManagerCore: SettlementObserver {
 // MARK: - Events
 
 extension ManagerCore {
-  func changeStreams<R>(_ body: (inout EventFeeds<ManagedEvent>) -> R) -> R {
+  /// Adds a stream or a sink, for what happens from now on. Returns the number to remove it with.
+  func addStream(_ feed: EventFeed<ManagedEvent>) -> Int {
     withLock { storage in
-      defer { storage.state.isObserved = !storage.streams.isEmpty }
-      return body(&storage.streams)
+      storage.state.isObserved = true
+      return storage.streams.add(feed, after: storage.state.lastEvent)
     }
+  }
+
+  func removeStream(_ number: Int) {
+    let removed = withLock { storage in
+      defer { storage.state.isObserved = !storage.streams.isEmpty }
+      return storage.streams.remove(number)
+    }
+    withExtendedLifetime(removed) {}
   }
 
   /// Puts what has happened into the streams, in order, until there is nothing more, and ends them
@@ -258,13 +267,14 @@ extension ManagerCore {
   func deliver() {
     guard withLock({ $0.state.outbox.beginDelivery() }) else { return }
     while let entries = withLock({ $0.state.outbox.nextDelivery() }) {
-      let streams = withLock { $0.streams.all }
+      // One that is added from here on begins after all of these.
+      let streams = withLock { $0.streams }
       guard !streams.isEmpty else { continue }
-      for (job, attempt, content) in entries {
+      for (number, job, attempt, content) in entries {
         let event = ManagedEvent(
           content: content, taskID: job.id, taskDescription: job.taskDescription, attempt: attempt,
           participant: participant(in: content).map(name))
-        for stream in streams { stream.put(event) }
+        for stream in streams.receiving(number) { stream.put(event) }
       }
     }
     // Another thread may have made it idle, and left the rest to this one.

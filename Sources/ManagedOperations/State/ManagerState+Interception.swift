@@ -2,7 +2,7 @@
 
 extension ManagerState {
   mutating func startDrainIfNeeded() {
-    guard drain == nil, !line.isEmpty else { return }
+    guard closing == nil, drain == nil, !line.isEmpty else { return }
     let number = nextNumber()
     drain = number
     drainIsCancelled = false
@@ -23,7 +23,7 @@ extension ManagerState {
   mutating func nextToIntercept(drain number: Int) -> (id: Int, payload: Payload)? {
     guard drain == number else { return nil }
     intercepted = nil
-    if !drainIsCancelled {
+    if closing == nil, !drainIsCancelled {
       while let id = line.popFirst() {
         guard var job = jobs[id], job.phase == .waiting else {
           line.tookEmptyPlace()

@@ -37,7 +37,7 @@ struct ManagerState<Payload> {
   }
 
   /// Something that happened, for events.
-  typealias Entry = (payload: Payload, attempt: Int, content: ManagedEvent.Content)
+  typealias Entry = (number: Int, payload: Payload, attempt: Int, content: ManagedEvent.Content)
 
   let interceptorCount: Int
   /// Whether none of the interceptors changes a task.
@@ -88,6 +88,8 @@ struct ManagerState<Payload> {
   var isObserved = false
   /// What has happened and was not delivered yet.
   var outbox = Outbox<Entry>()
+  /// The number of the last event that was put into the outbox.
+  private(set) var lastEvent = 0
 
   /// Numbers of timers, drains, reactions and places in batches.
   private var lastNumber = 0
@@ -123,7 +125,9 @@ struct ManagerState<Payload> {
   }
 
   mutating func note(_ job: Job, _ content: @autoclosure () -> ManagedEvent.Content) {
-    if isObserved { outbox.append((job.payload, job.attempt, content())) }
+    guard isObserved else { return }
+    lastEvent += 1
+    outbox.append((lastEvent, job.payload, job.attempt, content()))
   }
 
   // MARK: - On the way

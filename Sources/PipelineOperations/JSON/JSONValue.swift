@@ -30,9 +30,6 @@ public enum JSONValue: Sendable, Hashable {
     if case .array(let elements) = self, elements.indices.contains(index) { elements[index] } else { nil }
   }
 
-  /// Whether the value is `null`.
-  package var isNull: Bool { self == .null }
-
   /// The value as a `Bool`, if it is one.
   public var bool: Bool? {
     if case .bool(let value) = self { value } else { nil }

@@ -104,17 +104,26 @@ extension Workflow {
   /// To make a new workflow from the results of the prerequisites for each attempt, add a task that
   /// returns its ``Workflow/makeOperation()``.
   ///
-  /// Traps if `subworkflow` is part of a workflow already, or contains this one.
+  /// Traps if `subworkflow` is part of a workflow already, or contains this one, or if the workflow
+  /// has a task of this name.
+  ///
+  /// - Parameters:
+  ///   - name: a name that no other task of the workflow has; if nil, the task has the name of the
+  ///     subworkflow or, if that has none or another task has it, is called `task 3`, for example.
+  ///   - subworkflow: the workflow to run.
+  ///   - prerequisites: the tasks that have to finish before.
   @discardableResult
   public func addSubworkflow(
     _ name: String? = nil, _ subworkflow: Workflow, after prerequisites: AnyWorkflowTask...
   ) -> WorkflowTask<Workflow> {
-    let name = name ?? (subworkflow.name == "workflow" ? nil : subworkflow.name)
-    requireFree(subworkflow, for: name)
-    let index = insert(
+    let nameToTry = name ?? (subworkflow.name == "workflow" ? nil : subworkflow.name)
+    requireFree(subworkflow, for: nameToTry)
+    let places = places(of: prerequisites, for: nameToTry)
+    func plan(named name: String?) -> TaskPlan {
       TaskPlan(
-        name: name, handle: WorkflowTask<Workflow>.self, work: .subworkflow(subworkflow),
-        prerequisites: places(of: prerequisites, for: name)))
+        name: name, handle: WorkflowTask<Workflow>.self, work: .subworkflow(subworkflow), prerequisites: places)
+    }
+    let index = insert(plan(named: nameToTry), else: name == nil ? plan(named: nil) : nil)
     // Returned, because releasing its last reference under the lock might run code of the user's.
     let otherOwner: Workflow? = subworkflow.storage.withLock { storage in
       let owner = storage.owner?.workflow

@@ -42,11 +42,17 @@ extension Workflow {
     }
   }
 
-  func insert(_ plan: TaskPlan) -> Int {
+  /// - Parameter other: what is added if another task has the name of the plan.
+  func insert(_ plan: TaskPlan, else other: TaskPlan? = nil) -> Int {
     var index = -1
     var taken: String?
     let effects = storage.withLock { storage in
+      var plan = plan
       taken = storage.state.takenName(for: plan)
+      if taken != nil, let other {
+        plan = other
+        taken = storage.state.takenName(for: plan)
+      }
       if taken == nil { index = storage.state.add(plan) }
       return storage.state.conclude()
     }

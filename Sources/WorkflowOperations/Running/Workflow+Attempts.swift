@@ -81,28 +81,27 @@ extension Workflow {
   func attemptDidSettle(_ operation: Operation, slot: Int, run: Int) -> [Int] {
     var outcome = (operation as? WrappedAttempt)?.attemptOutcome ?? operation.anyOutcome ?? .cancelled
     if outcome.error is CancellationError { outcome = .cancelled }
-    let (task, subworkflow, dates, effects) = storage.withLock { storage in
+    let (task, subworkflow, isReset, dates, effects) = storage.withLock { storage in
       let task = storage.state.attempts[slot]!.task
       // A task whose attempt no longer counts has followed its subworkflow by itself.
       let counts = storage.state.nodes[task].slot == slot
       storage.state.settle(slot: slot, outcome)
       let node = storage.state.nodes[task]
-      return (task, counts ? node.plan.subworkflow : nil, node.dates, storage.state.conclude())
+      let subworkflow = counts ? node.plan.subworkflow : nil
+      // The subworkflow was reset or restored after its run had ended and before the task had: the
+      // task follows now, before the run ends, whose last task it may be. A thread that resets the
+      // subworkflow after this look finds a task that has ended, and lets it follow.
+      let wasReset = subworkflow?.storage.withLock(\.state.wasResetSinceRun) == true
+      let isReset = wasReset && storage.state.follow(task, .reset)
+      return (task, subworkflow, isReset, node.dates, storage.state.conclude())
     }
-    func follow(_ verb: OwnVerb) {
-      // Unless something else has been done to the task since the attempt has ended.
-      self.follow(verb, if: input { $0.nodes[task].dates == dates && $0.follow(task, verb) })
-    }
-    // The subworkflow was reset or restored after its run had ended and before the task had: the
-    // task follows now.
-    if let subworkflow, subworkflow.storage.withLock(\.state.wasResetSinceRun) {
-      // And outwards: another thread may have passed on the end of the run meanwhile.
-      follow(.reset)
-    }
+    // And outwards: another thread may have passed on the end of the run meanwhile.
+    follow(.reset, if: isReset)
     let ready = perform(effects, inRun: run)
     // It was retried then. After the effects: a failure may have cancelled what runs again now.
     if let subworkflow, subworkflow.storage.withLock(\.state.goesOnAfterRun) {
-      follow(.retry)
+      // Unless something else has been done to the task since the attempt has ended.
+      follow(.retry, if: input { $0.nodes[task].dates == dates && $0.follow(task, .retry) })
     }
     return ready
   }

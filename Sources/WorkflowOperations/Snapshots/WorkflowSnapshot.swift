@@ -34,9 +34,6 @@ public struct WorkflowSnapshot: Sendable, Equatable {
   /// and not inside each other, for they may nest deeper than decoders and stacks go.
   var parts: [Part]
 
-  /// The name of the workflow that it was made from.
-  package var workflowName: String { parts[0].workflowName }
-
   /// The names of the finished tasks in it, without those of subworkflows, sorted.
   public var finishedTasks: [String] {
     parts[0].tasks.filter(\.value.isFinished).keys.sorted()

@@ -19,7 +19,10 @@ extension WorkflowState {
     nodes.append(node)
     if let name = plan.name { named[name] = task }
     settlement = nil
-    if node.state == .ready, let run, run.startsEverything, !run.isClosing, !run.wasCancelled { want(task) }
+    if node.state == .ready, let run, run.startsEverything, !run.isClosing {
+      reopen()
+      want(task)
+    }
     return task
   }
 
@@ -37,17 +40,19 @@ extension WorkflowState {
       effects.start = .everything
       return
     }
-    reopen()
     run?.startsEverything = true
+    run?.isClosing = false
     wantEverything()
   }
 
   mutating func wantEverything() {
+    // If there is nothing to start, a run that was cancelled stays so.
     guard counts[.ready] > wantedCount else { return }
+    reopen()
     for task in nodes.indices where nodes[task].state == .ready { want(task) }
   }
 
-  /// Keeps a run going that was about to end, because a task is to run again.
+  /// Keeps a run going that was about to end, because a task is to run.
   private mutating func reopen() {
     run?.isClosing = false
     run?.wasCancelled = false
@@ -63,6 +68,7 @@ extension WorkflowState {
 
   mutating func cancelEverything() -> Bool {
     run?.wasCancelled = true
+    run?.isClosing = true
     var changes = false
     for task in nodes.indices where cancelNode(task) { changes = true }
     return changes

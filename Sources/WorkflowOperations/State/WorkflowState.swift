@@ -36,9 +36,10 @@ struct WorkflowState: Sendable {
     let number: Int
     /// Whether tasks that can run start by themselves, however they came to be ready.
     var startsEverything: Bool
-    /// The whole workflow was cancelled.
+    /// The whole workflow was cancelled, and nothing is to run since.
     var wasCancelled = false
-    /// A task failed, and that cancels the rest.
+    /// Whether tasks that are added do not start by themselves: the workflow was cancelled, or a
+    /// task failed, and that cancels the rest.
     var isClosing = false
   }
 

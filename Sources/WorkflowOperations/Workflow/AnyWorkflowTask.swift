@@ -54,9 +54,6 @@ public class AnyWorkflowTask: @unchecked Sendable {  // only constants, in subcl
   /// When the task finished or failed, otherwise nil.
   public final var finishDate: Date? { read(\.finishDate) }
 
-  /// The queue that was given for this task alone, if there was one.
-  package final var operationQueue: OperationQueue? { plan.operationQueue }
-
   // MARK: - What depends on the value type
 
   /// Calls the hook for a finished task.

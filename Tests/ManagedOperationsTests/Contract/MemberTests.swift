@@ -36,11 +36,11 @@ import Testing
     #expect(try await manager.run(Scripted { $0 == 1 ? failing(TestError.first) : succeeding($0) }) == 2)
     #expect(seen.events == ["Number", "Number", "Scripted<Int>"])
     #expect(
-      manager.interceptors.map(participantName) == [
+      manager.core.interceptors.map(\.name) == [
         ".intercepting", ".intercepting(Number.self)", ".batch", ".rateLimit", ".headers",
       ])
     #expect(
-      manager.reactors.map(participantName) == [
+      manager.core.reactors.map(\.name) == [
         ".reacting(to: Number.self)", ".reacting", ".retrying", ".refreshingToken",
       ])
   }

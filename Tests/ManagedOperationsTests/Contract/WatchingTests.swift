@@ -76,6 +76,38 @@ import Testing
     #expect(handle.outcome?.value == 1)
   }
 
+  private struct ClosureSink: TelemetrySink {
+    let body: @Sendable (TelemetryEvent) -> Void
+
+    func receive(_ event: TelemetryEvent) { body(event) }
+  }
+
+  @Test("A stream and a sink that a sink makes begin with what happens next, not with what is still to be told")
+  func madeByASink_beginWithWhatHappensNext() async {
+    let manager = OperationManager(clock: ManualClock())
+    manager.isSuspended = true
+    let stream = Locked<AsyncStream<ManagedEvent>?>(nil)
+    let told = EventRecorder<Int64?>()
+    manager.report(
+      to: ClosureSink { [weak manager] _ in
+        guard stream.current == nil, let manager else { return }
+        manager.add(Number(2))
+        stream.withLock { $0 = manager.events() }
+        manager.report(to: ClosureSink { told.record($0.id) })
+      })
+    let handle = manager.add(Number(1))
+    // It was queued.
+    #expect(told.events == [Int64(handle.id)])
+    guard let stream = stream.current else {
+      Issue.record("no stream was made")
+      return
+    }
+    for await event in stream {
+      #expect(event.taskID == handle.id && event.kind == .started)
+      break
+    }
+  }
+
   // MARK: - Nothing goes silently
 
   /// The last event of each task, in the order in which they were told.

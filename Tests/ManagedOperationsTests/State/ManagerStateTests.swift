@@ -256,6 +256,27 @@ struct ManagerStateTests {
     #expect(claimAll(&state) == [])
   }
 
+  @Test("After a stop no interceptor is asked, also before what waits has been cancelled")
+  func stopped_asksNoInterceptor() {
+    var state = State(interceptorCount: 1)
+    started(3, in: &state)
+    let drain = state.drain!
+    #expect(state.nextToIntercept(drain: drain)?.id == 1)
+    _ = state.add(4, 4)
+    #expect(state.close(.stoppedWithGrace) == [1, 2, 3, 4])
+    // It is started just before its cancel.
+    _ = state.start(4)
+    state.intercepted(1, drain: drain, InterceptAnswer())
+    #expect(state.nextToIntercept(drain: drain) == nil)
+    #expect(state.drain == nil)
+    for id in 1...4 {
+      let settles = state.cancel(id)
+      #expect(settles)
+      state.announced(id)
+    }
+    #expect(state.isIdle && state.drain == nil)
+  }
+
   @Test("Until a failed attempt's reactor that suspends the queue is asked, nothing starts", arguments: [false, true])
   func attemptFailed_suspendingReactorNotAsked_claimsNothing(reacts: Bool) {
     var state = State(reactors: [ReactorConfiguration(suspendsQueue: true)])

@@ -43,10 +43,10 @@ struct JSONParserTests {
     let json = try #require(
       try await parse(#"{"days": [{"t": 1.5}], "name": "x", "on": true, "none": null, "twice": 1, "twice": 2}"#))
     #expect(json["days"]?[0]?["t"]?.double == 1.5 && json["days"]?[1] == nil && json["days"]?["t"] == nil)
-    #expect(json["name"]?.string == "x" && json["on"]?.bool == true && json["none"]?.isNull == true && json[0] == nil)
+    #expect(json["name"]?.string == "x" && json["on"]?.bool == true && json["none"] == .null && json[0] == nil)
     #expect(json["days"]?.array?.count == 1 && json.object?.count == 5 && json["twice"] == 2)
     #expect(json.string == nil && json.bool == nil && json.array == nil && json["name"]?.object == nil)
-    #expect(json["name"]?.double == nil && !json.isNull)
+    #expect(json["name"]?.double == nil && json != .null)
   }
 
   struct Malformed: Sendable, CustomTestStringConvertible {

@@ -83,6 +83,14 @@ struct AddingTests {
     #expect(sum.result == [0, 1, 2, 3, 4])
   }
 
+  @Test("A subworkflow that is given no name has that of its workflow, unless another task has it")
+  func addSubworkflow_withoutName_hasThatOfTheWorkflow() {
+    let workflow = Workflow("outer")
+    let names = ["Site", "Site", nil, "task 2"].map { workflow.addSubworkflow(nil, Workflow($0)).name }
+    #expect(names == ["Site", "task 2", "task 3", "task 4"])
+    #expect(workflow.tasks.map(\.name) == names && workflow.task(named: "Site") == workflow.tasks[0])
+  }
+
   @Test("A closure that throws fails its task; CancellationError cancels it")
   func closure_throwing_endsItsTask() async {
     let workflow = Workflow()

@@ -54,6 +54,26 @@ struct ProgressTests {
     #expect(await outcomeOfJoined.value == 2)
   }
 
+  @Test func fraction_passedOnAfterItsTaskHasFinished_doesNotCount() async {
+    let held = HeldOperation<Int>()
+    // It is told before the workflow is.
+    held.addObserver { [weak held] event in
+      if event.fractionCompleted == 0.9 { held?.finish(with: 1) }
+    }
+    let workflow = Workflow("Order")
+    let task = workflow.add("task") { held }
+    let conditions = (1..<10).map { workflow.addCondition("condition \($0)", of: Int.self) }
+    let operation = workflow.makeOperation()
+    #expect(operation.fractionCompleted == 0)
+    async let outcome = outcomeOfStarting(operation)
+    await held.started.wait()
+    held.reportProgress(0.9)
+    await until(task.state == .finished)
+    #expect(operation.fractionCompleted == 0.1)
+    for condition in conditions { condition.fulfill(with: 1) }
+    #expect(await outcome.value === workflow)
+  }
+
   @Test func workflow_pausedByItsProgress_startsNothing() async {
     let first = HeldOperation<Int>()
     let second = HeldOperation<Int>()

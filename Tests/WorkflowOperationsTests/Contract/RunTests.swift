@@ -99,6 +99,45 @@ struct RunTests {
     #expect(workflow.outcome?.word == "cancelled" && after.outcome?.isCancelled == true)
   }
 
+  @Test("Started again while its operations end, a cancelled run has nothing to start, and ends as cancelled")
+  func start_whileACancelledRunEnds_staysCancelled() async {
+    let workflow = Workflow()
+    let bad = workflow.addScripted("bad", [.failure(TestError.first)])
+    let held = workflow.addHeld("held")
+    async let outcome = workflow.outcomeOfRun()
+    let operation = await held.attempt(1)
+    await until(bad.state == .failed)
+    workflow.cancel()
+    workflow.start()
+    let joined = workflow.makeOperation()
+    await onWorker { joined.start() }
+    operation.finish(with: 1)
+    #expect(await outcome.isCancelled)
+    #expect(await settled(joined).isCancelled)
+    #expect(workflow.outcome?.word == "cancelled")
+  }
+
+  @Test(
+    "Added after a run that was cancelled, or that a failure ends, was started again, a task runs",
+    arguments: [false, true])
+  func add_afterStartOfAnEndingRun_runs(fails: Bool) async {
+    let workflow = Workflow()
+    workflow.failurePolicy = .cancelRemaining
+    let held = workflow.addHeld("held")
+    let gate = workflow.addHeld("gate")
+    workflow.start()
+    let (operation, other) = (await held.attempt(1), await gate.attempt(1))
+    if fails { other.reject(with: TestError.first) } else { workflow.cancel() }
+    await operation.cancelRequested.wait()
+    workflow.start()
+    let late = workflow.addEmpty("late")
+    await until(late.state == .finished)
+    operation.finish(with: 1)
+    other.finish(with: 1)
+    await workflow.untilIdle()
+    #expect(workflow.outcome?.word == (fails ? "failure" : "cancelled"))
+  }
+
   @Test("Cancelling the task that awaits run() cancels the run that began there")
   func run_taskCancelled_cancelsRun() async {
     let workflow = Workflow()

@@ -56,7 +56,7 @@ struct SnapshotTests {
     #expect(snapshot.finishedTasks == ["address", "mark", "photo"])
     let file = try JSONEncoder().encode(snapshot)
     let read = try JSONDecoder().decode(WorkflowSnapshot.self, from: file)
-    #expect(read.workflowName == "Order")
+    #expect(read == snapshot)
 
     let second = Order()
     #expect(try second.workflow.restore(read) == [])
@@ -165,7 +165,7 @@ struct SnapshotTests {
         "empty": {"isFinished": false, "subworkflow": {"workflowName": "nothing", "tasks": {}}}}}
       """
     let snapshot = try JSONDecoder().decode(WorkflowSnapshot.self, from: Data(file.utf8))
-    #expect(snapshot.workflowName == "outer" && snapshot.finishedTasks == ["deep"])
+    #expect(snapshot.finishedTasks == ["deep"])
     let second = nested()
     #expect(try second.outer.restore(snapshot) == [])
     #expect(second.innermost.result == 7 && second.outer.states == [.finished, .ready])

@@ -102,7 +102,6 @@ struct LimitTests {
     let failing = workflow.add("failing", operationQueue: own) { () throws -> SimpleOperation<Int> in
       succeedingLater(.failure(TestError.first))
     }
-    #expect(workflow.tasks[0].operationQueue === own && workflow.tasks[8].operationQueue == nil)
     #expect(await workflow.outcomeOfRun().word == "failure")
     #expect(inOwn.total == 8 && inOwn.maximum == 1)
     #expect(inWorkflows.total == 8 && inWorkflows.maximum <= 3)

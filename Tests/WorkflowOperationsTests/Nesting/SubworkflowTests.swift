@@ -159,6 +159,49 @@ struct SubworkflowTests {
     withExtendedLifetime(delegate) {}
   }
 
+  @Test(
+    "Reset from inside when its run has just ended, the last task is reset, and the run around it ends as cancelled",
+    arguments: [false, true], [false, true])
+  func reset_insideAtTheEndOfTheLastTask_cancelsTheRun(fails: Bool, isObserved: Bool) async throws {
+    let inner = Workflow("inner")
+    inner.addScripted("only", fails ? [.failure(TestError.first)] : [])
+    let outer = Workflow("outer")
+    let task = outer.addSubworkflow("inner", inner)
+    let ends = Locked(0)
+    let delegate = EventDelegate { [weak inner] event in
+      let isEnd = event.kind == .workflowFinished || event.kind == .workflowFailed
+      if isEnd, ends.increment() == 1 { inner?.reset() }
+    }
+    inner.delegate = delegate
+    let observer = EventDelegate { _ in }
+    if isObserved { outer.delegate = observer }
+    #expect(await outer.outcomeOfRun().isCancelled)
+    #expect(inner.states == [.ready] && task.state == .ready)
+    #expect(outer.outcome == nil && outer.hasUnfinishedTasks)
+    try await outer.run()
+    #expect(task.state == .finished && task.attempt == 2)
+    withExtendedLifetime((delegate, observer)) {}
+  }
+
+  @Test("Reset by another thread while its run ends, the task has not finished: it is reset, or ends as cancelled")
+  func reset_insideFromAnotherThread_isFollowed() async {
+    let complaints = await Race.run(rounds: Scale.count(4_000, least: 200), threads: 2) { _, _ in
+      let operation = HeldOperation<Int>()
+      let inner = Workflow("inner")
+      inner.add("only") { operation }
+      let outer = Workflow("outer")
+      let task = outer.addSubworkflow("inner", inner)
+      outer.start()
+      _ = Patience.isReached { operation.started.isOpen }
+      return Race.Round(bodies: [{ operation.finish(with: 1) }, { inner.reset() }]) {
+        _ = Patience.isReached { !inner.isRunning && !outer.isRunning }
+        let isRight = inner.states == [.ready] && (task.state == .ready || task.state == .cancelled)
+        return complaint("\(outer.debugDescription)\n\(inner.debugDescription)", unless: isRight)
+      }
+    }
+    #expect(complaints == [])
+  }
+
   @Test("Healed from inside when its run has just failed, the task that is about to fail follows")
   func retry_insideAtItsEnd_isFollowed() async {
     let (outer, inner, task, after) = nested([.failure(TestError.first)])

@@ -119,7 +119,10 @@ struct ProgressState {
       totalWeight += weight
       seenCount = tag
       current = Child(weight: weight)
-    case .driven, nil:
+    case .driven:
+      if !settledEarly.contains(tag), running[tag] == nil { running[tag] = 0 }
+      return false
+    case nil:
       return false
     }
     return update()
@@ -159,7 +162,7 @@ struct ProgressState {
       guard tag == seenCount, !current.isSettled, fraction > current.fraction else { return false }
       current.fraction = fraction
     case .driven:
-      guard !settledEarly.contains(tag), fraction > running[tag, default: -1] else { return false }
+      guard let known = running[tag], fraction > known else { return false }
       running[tag] = fraction
     case nil:
       return false
