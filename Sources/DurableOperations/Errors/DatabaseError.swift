@@ -48,7 +48,8 @@ public struct DatabaseError: Error, Sendable, Equatable {
     /// after the end.
     public static let transactionEnded = Code(value: .transactionEnded)
     /// A statement in a transaction would have changed the connection for good: a PRAGMA with a
-    /// value, or ATTACH; on a server SET without LOCAL, PREPARE, LISTEN and the like.
+    /// value, ATTACH, or CREATE TEMP TABLE; on a server SET without LOCAL, PREPARE, LISTEN and the
+    /// like.
     public static let settingOfTheQueue = Code(value: .settingOfTheQueue)
 
     /// The call needs a server, but the jobs are stored in a file.

@@ -44,7 +44,9 @@ extension JSONText {
     } else if T.self == URL.self {
       append(quoted: (value as! URL).absoluteString)
     } else if T.self == Decimal.self {
-      append(json: (value as! Decimal).description)
+      let number = value as! Decimal
+      if number.isNaN { return false }
+      append(json: number.description)
     } else {
       return nil
     }

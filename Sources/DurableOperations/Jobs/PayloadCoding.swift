@@ -35,13 +35,17 @@ enum PayloadCoding {
       workplace.writer = writer
     }
     if let result { return result }
-    if failure == .tooDeep {
-      throw EncodingError.invalidValue(
-        job,
-        EncodingError.Context(
-          codingPath: [], debugDescription: "Unable to encode the given top-level value to JSON."))
+    if failure == .tooDeep { throw unencodable(job, "Unable to encode the given top-level value to JSON.") }
+    let encoded = try encoder.encode(job)
+    // It writes a `Decimal` that is not a number as NaN.
+    guard JSONScanner.isJSON(encoded) else {
+      throw unencodable(job, "The value is no JSON. It may have a Decimal that is not a number.")
     }
-    return try encoder.encode(job)
+    return encoded
+  }
+
+  private static func unencodable(_ job: some Encodable, _ description: String) -> EncodingError {
+    .invalidValue(job, EncodingError.Context(codingPath: [], debugDescription: description))
   }
 
   static func decode<J: Job>(_ type: J.Type, from data: Data) throws -> J { try decoder.decode(type, from: data) }

@@ -66,7 +66,8 @@ extension DurableQueue {
   /// If the closure throws, nothing of it is stored. The closure must not touch the queue's tables:
   /// in a file those whose names begin with `durable_`, on a server those of its schema. Savepoints
   /// are allowed; statements that would end the transaction, or change the connection for good,
-  /// throw.
+  /// throw. In a file, so do those that make TEMP tables, views and triggers; on a server these
+  /// stay with the connection, which may be another the next time.
   ///
   /// Keep the closure short. In a file it has the database for itself, and the queue waits for it.
   /// On a server it has one of the connections, and other transactions run beside it: the

@@ -125,6 +125,7 @@ extension QueueCore {
     let isNew = withLock { storage in
       guard storage.registrations[id] == nil else { return false }
       storage.registrations[id] = registration
+      storage.kindNames[id] = registration.kind
       // The kind may have been registered before.
       let running = storage.executions.values.count { $0.job.kind == id }
       storage.state.register(kind: id, limit: registration.limit, running: running)

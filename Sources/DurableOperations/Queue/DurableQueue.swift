@@ -98,6 +98,9 @@ public final class DurableQueue: Sendable {
   /// what such a closure does, unless one of its statements runs at this moment, which fails; on a
   /// server its next statement fails. A call to a server that does not answer ends with its time
   /// limit. This call does nothing if the queue is suspended already.
+  ///
+  /// A ``stop(grace:givingUpAfter:)`` that waits returns, except one without a patience, which
+  /// returns when the operations have ended.
   public func suspend() async {
     await core.suspend()
   }
@@ -110,15 +113,17 @@ public final class DurableQueue: Sendable {
 
   /// Stops claiming jobs, lets running jobs go on for a grace, and then cancels those that still
   /// run: they wait again, which costs them no attempt. Returns when nothing runs and everything is
-  /// written; at once if the queue was never started.
+  /// written; at once if the queue was never started. If ``start()`` is called meanwhile, returns
+  /// when nothing runs any longer of what ran then.
   ///
   /// The call waits for an operation that ignores its cancellation, since another process must not
   /// begin the job before the operation has ended. A job that awaits this call waits for itself
   /// until the grace is over: call it from elsewhere.
   ///
   /// With a patience, the wait is limited. The queue reports each job that has not ended by then as
-  /// ``JobEvent/Kind/abandoned``, and leaves it to the lease of this process. A process that must
-  /// exit uses it:
+  /// ``JobEvent/Kind/abandoned``, and leaves it to the lease of this process. Each call has a
+  /// patience of its own: one without a limit waits on, and the lease is renewed as long as it
+  /// waits; one that comes later waits for what still runs. A process that must exit uses it:
   ///
   /// ```swift
   /// signal(SIGTERM, SIG_IGN)
@@ -133,8 +138,12 @@ public final class DurableQueue: Sendable {
   /// signals.activate()
   /// ```
   ///
+  /// While the queue is suspended, nothing is left to write, and no timer is set: a call without a
+  /// patience waits for the operations that still run, and one with a patience returns at once.
+  ///
   /// - Parameters:
-  ///   - grace: how long running jobs may go on; nil for ``Configuration/stopGrace``.
+  ///   - grace: how long running jobs may go on; nil for ``Configuration/stopGrace``. The call with
+  ///     the shortest grace decides.
   ///   - patience: how long to wait for operations that were cancelled after the grace; nil for no
   ///     limit.
   public func stop(grace: Duration? = nil, givingUpAfter patience: Duration? = nil) async {

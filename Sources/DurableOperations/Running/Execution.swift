@@ -8,6 +8,7 @@ final class Execution: @unchecked Sendable {  // the fields that change are touc
 
   let number: Int
   let job: ClaimedJob
+  let kindName: String
   /// Nil if the kind was unregistered right after the job was claimed.
   let registration: Registration?
   var operation: Operation?
@@ -31,13 +32,12 @@ final class Execution: @unchecked Sendable {  // the fields that change are touc
   /// Keeps the queue's core alive while this runs, so that its end is written.
   var core: QueueCore?
 
-  init(number: Int, job: ClaimedJob, registration: Registration?) {
+  init(number: Int, job: ClaimedJob, kindName: String, registration: Registration?) {
     self.number = number
     self.job = job
+    self.kindName = kindName
     self.registration = registration
   }
-
-  var kindName: String { registration?.kind ?? "" }
 
   var attempt: Int { job.attempts + 1 }
 

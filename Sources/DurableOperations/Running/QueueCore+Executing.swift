@@ -113,8 +113,15 @@ extension QueueCore {
     if isFirst { cancel(execution) }
   }
 
+  /// Cancels the operations of interrupted attempts, each on another thread: for threads of the
+  /// store. There, hooks of the operations could not use the queue, and rounds and leases would
+  /// wait for them.
+  func cancelElsewhere(_ executions: [Execution]) {
+    for execution in executions { QualityOfService.default.promptQueue.async { self.cancel(execution) } }
+  }
+
   /// Cancels the operation of an interrupted attempt, and reports it if it does not end. An attempt
-  /// that has not begun ends here.
+  /// that has not begun ends here. Calls hooks of the operation: not for threads of the store.
   func cancel(_ execution: Execution) {
     let (hasBegun, operation) = withLock { _ in (execution.hasBegun, execution.operation) }
     guard hasBegun else {
@@ -180,7 +187,7 @@ extension QueueCore {
     }
     if let timer { clock.timekeeper.cancel(timer) }
     execution.place?.giveBack()
-    for waiter in stops { waiter.resume() }
+    end(stops)
     pump()
   }
 

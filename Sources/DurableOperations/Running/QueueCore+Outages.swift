@@ -42,13 +42,15 @@ extension QueueCore {
   /// this one.
   private func cancelAfterLease(_ outage: Int) {
     _ = clock.timekeeper.after(configuration.leaseDuration) { [weak self] in
-      self?.interruptAll(.lostLease) { storage in
-        guard storage.watch.outage.cause != nil, storage.watch.outage.number == outage else { return false }
+      guard let self else { return }
+      let executions = withLock { storage -> [Execution] in
+        guard storage.watch.outage.cause != nil, storage.watch.outage.number == outage else { return [] }
         // The jobs are returned before anything else: if the database is back before other
         // processes take them over, none does.
         storage.owedWorker = storage.owedWorker ?? storage.state.worker
-        return true
+        return storage.interruptAll(.lostLease)
       }
+      for execution in executions { cancel(execution) }
     }
   }
 

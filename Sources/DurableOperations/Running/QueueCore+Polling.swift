@@ -80,7 +80,7 @@ extension QueueCore {
       if wishes.mayHaveWork { storage.state.workMayHaveCome() }
       storage.state.setRules(wishes.rules)
     }
-    for id in wishes.cancelRequests { interrupt(id, .cancelRequest) }
+    cancelElsewhere(withLock { $0.interrupt(wishes.cancelRequests, .cancelRequest) })
   }
 
   /// Applies the stored rules of kinds after this process changed them: after work under way, which
@@ -115,20 +115,15 @@ extension QueueCore {
     database.async { [weak self] store in
       guard let self, let worker = withLock({ $0.state.worker }) else { return }
       // The next look sees what cannot be read.
-      for id in (try? store.cancelRequests(worker: worker)) ?? [] { interrupt(id, .cancelRequest) }
+      let ids = (try? store.cancelRequests(worker: worker)) ?? []
+      cancelElsewhere(withLock { $0.interrupt(ids, .cancelRequest) })
     }
   }
 
   /// Handles a stored cancel request. Cancels the job's operation at once if it is known by now.
   func cancelIsStored(of id: JobID) {
-    interrupt(id, .cancelRequest)
+    for execution in withLock({ $0.interrupt([id], .cancelRequest) }) { cancel(execution) }
     followCancelRequests()
-  }
-
-  /// Cancels the operation of a job that runs here.
-  func interrupt(_ id: JobID, _ reason: Execution.Interruption) {
-    let execution = withLock { storage in storage.executionNumbers[id].flatMap { storage.executions[$0] } }
-    if let execution { interrupt(execution, reason) }
   }
 
   // MARK: - Workers
@@ -152,7 +147,7 @@ extension QueueCore {
       storage.watch.leaseProlongedAt = now
       if !isKept { storage.state.workerWasLost() }
     }
-    if !isKept { interruptAll(.lostLease) }
+    if !isKept { cancelElsewhere(withLock { $0.interruptAll(.lostLease) }) }
   }
 
   private func rescue(_ seen: inout StoreLookAnswer, in store: any StoreSession) throws {

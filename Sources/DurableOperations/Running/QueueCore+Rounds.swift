@@ -31,8 +31,8 @@ extension QueueCore {
         ahead: round.acknowledgements.isEmpty ? nil : whatIsAhead))
     databaseAnswers(takesChanges: !answer.hasOnlyRead)
     let claim = answer.claim
-    if answer.hasLostWorker { interruptAll(.lostLease) }
-    let (places, executions, idle, timers) = withLock { storage in
+    if answer.hasLostWorker { cancelElsewhere(withLock { $0.interruptAll(.lostLease) }) }
+    let (places, executions, stops, graceTimer) = withLock { storage in
       storage.failuresInARow = 0
       if let rules = answer.rules { storage.state.setRules(rules) }
       let places = storage.state.roundSucceeded(
@@ -44,17 +44,18 @@ extension QueueCore {
       }
       let isIdle = storage.state.phase == .idle
       return (
-        places, executions, isIdle ? storage.takeStopWaiters() : [], isIdle ? storage.takeStopTimers() : []
+        places, executions, isIdle ? storage.takeStopWaiters() : [], isIdle ? storage.grace.take()?.timer : nil
       )
     }
-    for execution in executions {
+    // One without a registration makes no attempt.
+    for execution in executions where execution.registration != nil {
       events.tell(.started(execution.job.id, kind: execution.kindName, attempt: execution.attempt))
     }
     run(executions)
     giveBack(places.unneeded)
     ask(for: places.asked)
-    for timer in timers { clock.timekeeper.cancel(timer) }
-    for waiter in idle { waiter.resume() }
+    if let graceTimer { clock.timekeeper.cancel(graceTimer) }
+    end(stops)
     if !claim.jobs.isEmpty, let pause = longestPause { setAlarm(in: pause) }
     if answer.isHeldUp { setAlarm(in: Self.pauseWhenHeldUp) }
     if let ahead = answer.ahead { lookAhead(ahead, in: store) }
@@ -82,7 +83,7 @@ extension QueueCore {
   private func fail(_ round: RunnerState.Round, with error: any Error) {
     tellFailure(error)
     giveBack(round.places)
-    let (failures, waiters): (Int?, [CheckedContinuation<Void, Never>]) = withLock { storage in
+    let (failures, stops): (Int?, [WaitingStop]) = withLock { storage in
       storage.failuresInARow += 1
       storage.state.roundFailed(round)
       // A stop does not wait for a disk for ever. What could not be written is written after the
@@ -93,7 +94,7 @@ extension QueueCore {
       }
       return (storage.failuresInARow, [])
     }
-    for waiter in waiters { waiter.resume() }
+    end(stops)
     // The places that started meanwhile.
     giveBack(withLock { $0.state.takeUnneededPlaces() })
     guard let failures, withLock({ $0.suspension == nil }) else { return }

@@ -5,19 +5,19 @@ import Foundation
 
 extension QueueCore {
   func start() {
-    let (ended, timers): ([CheckedContinuation<Void, Never>]?, [Timekeeper.Timer]) = withLock { storage in
+    let (ended, graceTimer): ([WaitingStop]?, Timekeeper.Timer?) = withLock { storage in
       if storage.suspension != nil {
         storage.suspension?.isToRun = true
-        return (nil, [])
+        return (nil, nil)
       }
-      guard storage.state.start() else { return (nil, []) }
+      guard storage.state.start() else { return (nil, nil) }
       storage.isGraceOver = false
-      let timers = storage.overtakeStops()
-      return (storage.takeEndedStops(), timers)
+      storage.overtakeStops()
+      return (storage.takeEndedStops(), storage.grace.take()?.timer)
     }
     guard let ended else { return }
-    for timer in timers { clock.timekeeper.cancel(timer) }
-    for waiter in ended { waiter.resume() }
+    if let graceTimer { clock.timekeeper.cancel(graceTimer) }
+    end(ended)
     network.start(configuration.networkMonitor) { [weak self] _ in
       self?.withLock { $0.state.workMayHaveCome() }
       self?.pump()
@@ -42,73 +42,74 @@ extension QueueCore {
 
   /// Stops; resumes the continuation when nothing runs any longer.
   func stop(grace: Duration, patience: Duration? = nil, waiter: () -> CheckedContinuation<Void, Never>?) {
-    let waiter = waiter()
     let graceEnd = clock.timekeeper.now + max(grace, .zero)
-    let patienceEnd = patience.map { graceEnd + max($0, .zero) }
     // Made now, so that all is noted at once: a start may come at any time, also from user code.
-    let graceTimer = grace > .zero ? clock.timekeeper.at(graceEnd) { [weak self] in self?.graceIsOver() } : nil
-    let patienceTimer = patienceEnd.map { clock.timekeeper.at($0) { [weak self] in self?.patienceIsOver() } }
-    let (isStopping, places, unneeded) = withLock { storage -> (Bool, [JobPlace], [Timekeeper.Timer?]) in
-      storage.suspension?.isToRun = false
-      guard storage.state.stop() else { return (false, [], [graceTimer, patienceTimer]) }
-      if let waiter { storage.stopWaiters.append(waiter) }
-      let places = storage.state.takeAskedPlaces().compactMap { storage.places.removeValue(forKey: $0) }
-      var unneeded: [Timekeeper.Timer?] = []
-      if let graceTimer { unneeded.append(Self.shorten(&storage.grace, to: graceEnd, graceTimer)) }
-      if let patienceEnd, let patienceTimer {
-        unneeded.append(Self.shorten(&storage.patience, to: patienceEnd, patienceTimer))
+    let graceTimer =
+      grace > .zero ? clock.timekeeper.at(graceEnd) { [weak self] in self?.graceIsOver(setFor: graceEnd) } : nil
+    let patience = patience.map { patience in
+      let end = graceEnd + max(patience, .zero)
+      return (end: end, timer: clock.timekeeper.at(end) { [weak self] in self?.patienceIsOver() })
+    }
+    let stop = waiter().map { WaitingStop(waiter: $0, patience: patience) }
+    let (isStopping, isResuming, ended, places, unneeded) = withLock {
+      storage -> (Bool, Bool, [WaitingStop], [JobPlace], Timekeeper.Timer?) in
+      if let stop { storage.stopWaiters.append(stop) }
+      let isIdle = storage.state.phase == .idle
+      // A queue that is released leaves to the lease what a stop before has left to it.
+      guard storage.suspension == nil, stop != nil || !isIdle, storage.state.stop() else {
+        storage.suspension?.isToRun = false
+        return (false, false, storage.overtakeStopsBySuspension(), [], graceTimer)
       }
-      return (true, places, unneeded)
+      let places = storage.state.takeAskedPlaces().compactMap { storage.places.removeValue(forKey: $0) }
+      return (true, isIdle, [], places, graceTimer.flatMap { storage.shortenGrace(to: graceEnd, $0) })
     }
-    for case let timer? in unneeded { clock.timekeeper.cancel(timer) }
+    if let unneeded { clock.timekeeper.cancel(unneeded) }
     for place in places { place.operation.cancel() }
-    guard isStopping else {
-      waiter?.resume()
-      return
-    }
+    end(ended)
+    guard isStopping else { return }
     giveBackWhatIsHeldBack()
     // Either may have ended before it was noted.
     if clock.timekeeper.hasPassed(graceEnd) { graceIsOver() }
-    if let patienceEnd, clock.timekeeper.hasPassed(patienceEnd) { patienceIsOver() }
+    if let patience, clock.timekeeper.hasPassed(patience.end) { patienceIsOver() }
+    // The lease of jobs for which the queue waits again is renewed again.
+    if isResuming { database.async { [self] in poll($0) } }
     pump()
   }
 
-  /// The stop with the least patience decides. Returns the timer that is no longer needed.
-  private static func shorten(
-    _ limit: inout (end: Timekeeper.Time, timer: Timekeeper.Timer)?, to end: Timekeeper.Time, _ timer: Timekeeper.Timer
-  ) -> Timekeeper.Timer? {
-    if let limit, limit.end <= end { return timer }
-    defer { limit = (end, timer) }
-    return limit?.timer
+  /// Ends stops that wait, and their timers.
+  func end(_ stops: [WaitingStop]) {
+    for stop in stops {
+      if let patience = stop.patience { clock.timekeeper.cancel(patience.timer) }
+      stop.waiter.resume()
+    }
   }
 
-  /// Leaves what still runs to the lease; the end of this process does not count against the jobs.
-  /// If such a job ends after all while this process runs, its end is written after the next start.
+  /// Handles the end of the patience of a stop. If no other stop waits, leaves what still runs to
+  /// the lease; the end of this process does not count against the jobs. If such a job ends after
+  /// all while this process runs, its end is written after the next start, or by the next stop.
   private func patienceIsOver() {
     let now = clock.timekeeper.now
     // Both may end at once, and what is abandoned must have been told to end.
-    if withLock({ $0.state.phase == .stopping && $0.patience.map { $0.end <= now } == true }) { graceIsOver() }
-    let (overtaken, abandoned, waiters) = withLock {
-      storage -> ([CheckedContinuation<Void, Never>], [Execution], [CheckedContinuation<Void, Never>]) in
-      let overtaken = storage.takeOvertakenStops(at: now)
-      guard storage.state.phase == .stopping, let patience = storage.patience, patience.end <= now else {
-        return (overtaken, [], [])
-      }
-      storage.state.giveUp()
+    if withLock({ $0.stopWaiters.contains { $0.givesUp(at: now) } }) { graceIsOver() }
+    let (overtaken, abandoned, stops) = withLock { storage -> ([WaitingStop], [Execution], [WaitingStop]) in
+      let overtaken = storage.takeOvertakenStops { $0.givesUp(at: now) }
+      let stops = storage.takeStopWaiters { $0.givesUp(at: now) }
+      guard !stops.isEmpty else { return (overtaken, [], []) }
+      if storage.stopWaiters.isEmpty { storage.state.giveUp() }
       // The flag on the server or in the file is for those too that are ending.
-      return (overtaken, storage.executions.values.sorted { $0.number < $1.number }, storage.takeStopWaiters())
+      return (overtaken, storage.executions.values.sorted { $0.number < $1.number }, stops)
     }
     // Attempts that a start has overtaken go on.
-    for waiter in overtaken { waiter.resume() }
+    end(overtaken)
+    guard !stops.isEmpty else { return }
     giveBack(withLock { $0.state.takeUnneededPlaces() })
     for execution in abandoned where withLock({ _ in !execution.isEnding }) {
       events.report(.abandoned(execution.job.id, kind: execution.kindName))
     }
-    guard !waiters.isEmpty || !abandoned.isEmpty else { return }
     // After a round that is under way: some of the attempts in it may have ended.
     database.async { [self] store in
       writeEnds(in: store, abandoned: abandoned)
-      for waiter in waiters { waiter.resume() }
+      end(stops)
     }
   }
 
@@ -126,23 +127,25 @@ extension QueueCore {
     }
   }
 
-  private func graceIsOver() {
-    let isStopping = withLock { storage in
-      guard storage.state.phase == .stopping else { return false }
+  /// - Parameter end: the end of the grace whose timer calls; nil for the grace that there is. The
+  ///   timer may come late, when there is another grace.
+  func graceIsOver(setFor end: Timekeeper.Time? = nil) {
+    let (executions, timer) = withLock { storage -> ([Execution], Timekeeper.Timer?) in
+      guard storage.state.phase == .stopping, end == nil || storage.grace?.end == end else { return ([], nil) }
       // For jobs that a round under way has claimed by now.
       storage.isGraceOver = true
-      return true
+      return (storage.interruptAll(.stop), storage.grace.take()?.timer)
     }
-    if isStopping { interruptAll(.stop) }
-  }
-
-  /// Cancels all operations that were not cancelled before.
-  ///
-  /// - Parameter begin: notes the change under the same lock; returns false to cancel nothing.
-  func interruptAll(_ reason: Execution.Interruption, if begin: (inout Storage) -> Bool = { _ in true }) {
-    let executions = withLock { storage in
-      begin(&storage) ? storage.executions.values.filter { $0.interrupt(reason) } : []
-    }
+    if let timer { clock.timekeeper.cancel(timer) }
     for execution in executions { cancel(execution) }
+  }
+}
+
+extension QueueCore.Storage {
+  /// The stop with the shortest grace decides. Returns the timer that is no longer needed.
+  fileprivate mutating func shortenGrace(to end: Timekeeper.Time, _ timer: Timekeeper.Timer) -> Timekeeper.Timer? {
+    if let grace, grace.end <= end { return timer }
+    defer { grace = (end, timer) }
+    return grace?.timer
   }
 }

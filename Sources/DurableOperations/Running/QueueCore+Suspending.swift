@@ -13,8 +13,8 @@ extension QueueCore {
   private static let lastWriteTimeout = Duration.seconds(1)
 
   func suspend() async {
-    let (executions, places, timers, waiters) = withLock {
-      storage -> ([Execution], [JobPlace], [Timekeeper.Timer], [CheckedContinuation<Void, Never>]) in
+    let (executions, places, timers, stops) = withLock {
+      storage -> ([Execution], [JobPlace], [Timekeeper.Timer], [WaitingStop]) in
       guard storage.suspension == nil else { return ([], [], [], []) }
       storage.suspension = QueueSuspension(isToRun: storage.state.phase == .running)
       database.isSuspended = true
@@ -25,12 +25,8 @@ extension QueueCore {
         execution.isGivenBack = true
       }
       let places = storage.state.takeAskedPlaces().compactMap { storage.places.removeValue(forKey: $0) }
-      // Also the timers of stops that a start has overtaken: all jobs are returned.
-      let timers = storage.takeTimers()
-      return (
-        storage.executions.values.filter { !$0.isEnding }, places, timers,
-        storage.takeStopWaiters() + storage.takeOvertakenStops()
-      )
+      let stops = storage.overtakeStopsBySuspension()
+      return (storage.executions.values.filter { !$0.isEnding }, places, storage.takeTimers(), stops)
     }
     for timer in timers { clock.timekeeper.cancel(timer) }
     for place in places { place.operation.cancel() }
@@ -39,7 +35,7 @@ extension QueueCore {
     if reader !== database { await reader.interrupt { _ in } }
     // Not before: the store would refuse the end of a job.
     for execution in executions { cancel(execution) }
-    for waiter in waiters { waiter.resume() }
+    end(stops)
   }
 
   /// Writes what has ended, and makes all jobs that run here wait again, as if they had not been
@@ -109,6 +105,13 @@ extension QueueCore {
 }
 
 extension QueueCore.Storage {
+  /// Has the stops wait for what still runs, though all jobs are returned. Takes those that wait no
+  /// longer: also those with a limit, since a suspended queue sets no timer.
+  mutating func overtakeStopsBySuspension() -> [WaitingStop] {
+    overtakeStops()
+    return takeOvertakenStops { $0.running.isEmpty || $0.patience != nil }
+  }
+
   /// Notes that the jobs of a worker of this process wait again.
   mutating func hasGivenBack(_ worker: Int64) {
     owedWorker = nil
@@ -116,12 +119,9 @@ extension QueueCore.Storage {
     if state.worker == worker { state.workerWasLost() }
   }
 
-  /// Takes all timers.
+  /// Takes all timers but those of stops that wait.
   mutating func takeTimers() -> [Timekeeper.Timer] {
     let ofExecutions = executions.values.compactMap { $0.timer.take() }
-    return takeStopTimers()
-      + [alarm.take()?.timer, retryTimer.take()].compactMap { $0 }
-      + overtakenStops.compactMap { $0.patience?.timer }
-      + ofExecutions
+    return [grace.take()?.timer, alarm.take()?.timer, retryTimer.take()].compactMap { $0 } + ofExecutions
   }
 }

@@ -7,6 +7,8 @@ final class QueueCore: Sendable {
   struct Storage {
     var state: RunnerState
     var registrations: [Int64: Registration] = [:]
+    /// The names of the kinds that were ever registered.
+    var kindNames: [Int64: String] = [:]
     /// Those of jobs that count as executing.
     var executions: [Int: Execution] = [:]
     /// The latest execution of each job.
@@ -14,15 +16,14 @@ final class QueueCore: Sendable {
     var lastExecution = 0
     /// The slots of the user's queue that exist or were requested, by their numbers.
     var places: [Int: JobPlace] = [:]
-    var stopWaiters: [CheckedContinuation<Void, Never>] = []
-    /// Stops that a start has overtaken: each waits for what ran then.
-    var overtakenStops: [OvertakenStop] = []
+    /// Stops that wait until nothing runs and all is written. While there is one, the queue stops.
+    var stopWaiters: [WaitingStop] = []
+    /// Stops that a start or a suspension has overtaken: each waits for what ran then.
+    var overtakenStops: [WaitingStop] = []
     var waiters: [Int: DatabaseWaiter] = [:]
     var lastWaiter = 0
     /// When running jobs are told to end, and the timer for it.
     var grace: (end: Timekeeper.Time, timer: Timekeeper.Timer)?
-    /// When a stop gives up waiting, and the timer for it.
-    var patience: (end: Timekeeper.Time, timer: Timekeeper.Timer)?
     /// Whether running jobs were told to end, and those still to be claimed must be told, too.
     var isGraceOver = false
     /// The timer is nil while it is being set.
@@ -96,20 +97,23 @@ final class QueueCore: Sendable {
   var keepsDone: Bool { configuration.retention != .none }
 }
 
-/// A stop that waits for the end of what ran when the queue was started again.
-struct OvertakenStop {
+/// A stop that waits.
+struct WaitingStop {
   let waiter: CheckedContinuation<Void, Never>
-  /// The numbers of the executions.
-  var running: Set<Int>
   /// When it gives up waiting, and the timer for it; nil for no limit.
   let patience: (end: Timekeeper.Time, timer: Timekeeper.Timer)?
+  /// The numbers of the executions for which it waits, if it was overtaken.
+  var running: Set<Int> = []
+
+  func givesUp(at now: Timekeeper.Time) -> Bool { patience.map { $0.end <= now } ?? false }
 }
 
 extension QueueCore.Storage {
   mutating func add(_ job: ClaimedJob) -> Execution {
     lastExecution += 1
     let registration = registrations[job.kind]
-    let execution = Execution(number: lastExecution, job: job, registration: registration)
+    let execution = Execution(
+      number: lastExecution, job: job, kindName: kindNames[job.kind] ?? "", registration: registration)
     if isGraceOver || registration == nil { execution.interruption = .stop }
     if suspension != nil || owedWorker != nil {
       // Claimed by a round that was under way when the queue was suspended.
@@ -121,41 +125,38 @@ extension QueueCore.Storage {
     return execution
   }
 
+  /// Interrupts the attempts of jobs that run here. Returns those that were not interrupted before:
+  /// their operations are to be cancelled.
+  func interrupt(_ ids: some Sequence<JobID>, _ reason: Execution.Interruption) -> [Execution] {
+    ids.compactMap { id in executionNumbers[id].flatMap { executions[$0] } }.filter { $0.interrupt(reason) }
+  }
+
+  /// Does the same with all attempts.
+  func interruptAll(_ reason: Execution.Interruption) -> [Execution] {
+    executions.values.filter { $0.interrupt(reason) }
+  }
+
+  /// Has the stops wait for what runs now, whatever the queue does from now on, and no longer than
+  /// before.
+  mutating func overtakeStops() {
+    let running = Set(executions.keys)
+    for var stop in takeStopWaiters() {
+      stop.running = running
+      overtakenStops.append(stop)
+    }
+  }
+
   /// Takes the stops whose jobs have all ended.
-  mutating func takeEndedStops() -> [CheckedContinuation<Void, Never>] {
-    let ended = overtakenStops.filter(\.running.isEmpty)
-    overtakenStops.removeAll(where: \.running.isEmpty)
-    return ended.map(\.waiter)
-  }
+  mutating func takeEndedStops() -> [WaitingStop] { takeOvertakenStops(where: \.running.isEmpty) }
 
-  mutating func takeStopTimers() -> [Timekeeper.Timer] {
-    [grace.take()?.timer, patience.take()?.timer].compactMap { $0 }
-  }
-
-  /// Notes that the queue is started again while it is being stopped: the stop waits for what runs
-  /// now, and no longer than before. Returns the timers that are no longer needed.
-  mutating func overtakeStops() -> [Timekeeper.Timer] {
-    let running = Set(executions.keys), waiters = takeStopWaiters()
-    let (patience, grace) = (patience.take(), grace.take())
-    overtakenStops += waiters.map { OvertakenStop(waiter: $0, running: running, patience: patience) }
-    return [grace?.timer, waiters.isEmpty ? patience?.timer : nil].compactMap { $0 }
-  }
-
-  /// Takes the stops that give up waiting.
-  mutating func takeOvertakenStops(at now: Timekeeper.Time) -> [CheckedContinuation<Void, Never>] {
-    let isOver: (OvertakenStop) -> Bool = { $0.patience.map { $0.end <= now } ?? false }
+  mutating func takeOvertakenStops(where isOver: (WaitingStop) -> Bool) -> [WaitingStop] {
     defer { overtakenStops.removeAll(where: isOver) }
-    return overtakenStops.filter(isOver).map(\.waiter)
+    return overtakenStops.filter(isOver)
   }
 
-  mutating func takeOvertakenStops() -> [CheckedContinuation<Void, Never>] {
-    defer { overtakenStops = [] }
-    return overtakenStops.map(\.waiter)
-  }
-
-  mutating func takeStopWaiters() -> [CheckedContinuation<Void, Never>] {
-    defer { stopWaiters = [] }
-    return stopWaiters
+  mutating func takeStopWaiters(where isOver: (WaitingStop) -> Bool = { _ in true }) -> [WaitingStop] {
+    defer { stopWaiters.removeAll(where: isOver) }
+    return stopWaiters.filter(isOver)
   }
 }
 

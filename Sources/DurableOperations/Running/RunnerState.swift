@@ -101,7 +101,8 @@ struct RunnerState {
 
   /// Returns false if there is nothing to stop.
   mutating func stop() -> Bool {
-    guard phase != .idle else { return false }
+    // A stop may have given up on what still runs, or was not written.
+    guard phase != .idle || runningCount > 0 || !acknowledgements.isEmpty else { return false }
     phase = .stopping
     return true
   }

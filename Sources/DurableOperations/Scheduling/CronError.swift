@@ -39,7 +39,7 @@ public struct CronError: Error, Sendable, Hashable {
   }
 
   /// One of the five fields.
-  package enum Field: Int, Sendable, Hashable, CaseIterable {
+  package enum Field: Int, Sendable, Hashable {
     /// The first field.
     case minute
     /// The second field.

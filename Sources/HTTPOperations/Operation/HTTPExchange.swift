@@ -246,18 +246,17 @@ final class HTTPExchange: HTTPHopOwner, SettlementObserver, @unchecked Sendable 
 
   private func finish(_ file: PartialFile, of hop: any HTTPHop, _ response: HTTPResponse) {
     let finished = Result { try file.finish() }
-    let isUnderWay = running.withLock { running in
-      guard running.hop === hop else { return false }
-      (running.hop, running.file) = (nil, nil)
-      return true
+    let state = running.withLock { running in
+      if running.hop === hop { (running.hop, running.file) = (nil, nil) }
+      return running.state
     }
     switch finished {
-    // Also if it was cancelled while the file was moved: the file is there.
+    // Also if it was cancelled, or its time was over, while the file was moved: the file is there.
     case .success(true): settle(with: .success(response))
     case .success(false): break
-    case .failure where !isUnderWay: settle(with: .cancelled)
+    case .failure where state.isCancelled: settle(with: .cancelled)
     case .failure(let error):
-      settle(with: .failure(HTTPError(.unwritableFile, url: response.file, cause: error)))
+      settle(with: .failure(state.mistake ?? HTTPError(.unwritableFile, url: response.file, cause: error)))
     }
   }
 

@@ -10,6 +10,20 @@ import Testing
     var number: Double
   }
 
+  private struct Payment: Job {
+    static let kind = "payment"
+    var amounts: [String: Decimal?]
+  }
+
+  /// Keys with escapes are left to `JSONEncoder`, which writes NaN.
+  @Test(arguments: ["a", "a\n"]) func decimalThatIsNotANumber_isNotEncodable(key: String) throws {
+    let queue = try DurableQueue(location: .memory)
+    #expect(jobErrorReason { try queue.enqueue(Payment(amounts: ["b": nil, key: .nan])) } == .notEncodable)
+    #expect(try queue.counts().total == 0)
+    let id = try queue.enqueue(Payment(amounts: ["b": nil, key: 1.5]))
+    #expect(try queue.job(id)?.decoded(as: Payment.self).amounts[key] == 1.5)
+  }
+
   @Test(arguments: Engine.available) func oneOfManyIsBad_noneIsStored(on engine: Engine) throws {
     var configuration = DurableQueue.Configuration()
     configuration.maxPayloadSize = 40

@@ -91,6 +91,39 @@ import Testing
     #expect(kinds.events == [[]])
   }
 
+  /// A queue that calls `look` when a durable queue, which has a place in it, is about to claim a
+  /// job for the place.
+  private final class WatchingQueue: OperationQueue, @unchecked Sendable {  // what is its own is behind a lock
+    let look = LockBox<(@Sendable () -> Void)?>(nil)
+
+    override var isSuspended: Bool {
+      get {
+        if DispatchQueue.getSpecific(key: StoreQueue.current) != nil, operations.contains(where: \.isExecuting) {
+          look.withLock { $0.take() }?()
+        }
+        return super.isSuspended
+      }
+      set { super.isSuspended = newValue }
+    }
+  }
+
+  @Test func kind_unregisteredWhileItsJobIsClaimed_jobIsToldAsReturned_withItsKind() async throws {
+    let slots = WatchingQueue()
+    let queue = try Harness(.memory, { $0.operationQueue = slots }).queue, events = queue.events()
+    try await queue.register(Count.self) { _, _ in BlockOperation {} }
+    slots.look.withLock { $0 = { [unowned queue] in queue.unregister(kind: Count.kind) } }
+    queue.start()
+    try await queue.enqueue(Count(number: 1))
+    var told: [JobEvent] = []
+    for await event in events {
+      told.append(event)
+      if event.kind == .returned { break }
+    }
+    #expect(told.map(\.kind) == [.enqueued, .returned])
+    #expect(told.allSatisfy { $0.jobKind == Count.kind })
+    await queue.stop()
+  }
+
   /// Nothing else is claimed as long as a job waits to run alone.
   @Test(arguments: Engine.available) func kind_unregisteredWhileItsJobWaitsToRunAlone_letsOthersGoOn(on engine: Engine)
     async throws

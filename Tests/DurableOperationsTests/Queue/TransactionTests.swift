@@ -317,6 +317,25 @@ import Testing
     }
   }
 
+  /// Later transactions would find what is TEMP in place of what has the same name.
+  @Test(arguments: [
+    "CREATE TEMP TABLE orders (id)", "CREATE TEMP TABLE orders AS SELECT 1", "CREATE TABLE temp.orders (id)",
+    "CREATE TEMP VIEW orders AS SELECT 1", "CREATE VIRTUAL TABLE temp.orders USING fts5 (note)",
+    "CREATE TEMP TRIGGER t AFTER INSERT ON orders BEGIN DELETE FROM orders; END",
+  ])
+  func temporary_isRefused(_ sql: String) throws {
+    let queue = try queue()
+    #expect(databaseErrorCode { try queue.transaction { _ = try $0.execute(sql) } } == .settingOfTheQueue)
+    try queue.transaction { db in
+      try db.execute("INSERT INTO orders VALUES (1, 'x')")
+      // What belongs to the file is allowed.
+      try db.execute("CREATE TABLE more (id); CREATE INDEX by_id ON more (id); ALTER TABLE more RENAME TO most")
+      try db.execute("CREATE VIEW notes AS SELECT note FROM orders")
+      try db.execute("CREATE TRIGGER t AFTER INSERT ON most BEGIN DELETE FROM orders; END")
+    }
+    #expect(try orders(queue) == 1)
+  }
+
   @Test(arguments: [false, true]) func foreignKeys_holdIfTheyAreToBe(_ areToBe: Bool) throws {
     var configuration = DurableQueue.Configuration()
     configuration.enforcesForeignKeys = areToBe

@@ -133,7 +133,7 @@ import Testing
     await operation.cancelRequested.wait()
     harness.queue.start()
     let second = Task { await harness.queue.stop(grace: .zero, givingUpAfter: .seconds(5)) }
-    await until(harness.queue.core.withLock { $0.patience != nil })
+    await until(harness.queue.core.withLock { $0.stopWaiters.contains { $0.patience != nil } })
     harness.queue.start()
     harness.clock.advance(by: .seconds(5))
     await second.value
@@ -149,6 +149,91 @@ import Testing
       await harness.queue.stop(grace: .zero, givingUpAfter: .zero)
       operation.release()
     }
+  }
+
+  @Test(arguments: Engine.available) func anotherStopGivesUp_stopWithoutPatience_waitsOn(on engine: Engine) async throws
+  {
+    let (harness, operation) = try await executing(on: engine)
+    let stopped = Gate()
+    let first = Task {
+      await harness.queue.stop(grace: .zero)
+      stopped.open()
+    }
+    await operation.cancelRequested.wait()
+    let second = Task { await harness.queue.stop(grace: .zero, givingUpAfter: .seconds(5)) }
+    await until(harness.queue.core.withLock { $0.stopWaiters.count == 2 })
+    harness.clock.advance(by: .seconds(5))
+    await second.value
+    #expect(!stopped.isOpen && harness.queue.core.withLock { $0.stopWaiters.count == 1 })
+    operation.release()
+    await first.value
+    #expect(try await harness.queue.counts()[.waiting] == 1)
+  }
+
+  @Test(arguments: Engine.available) func anotherStopGaveUp_stopWithoutPatience_waits_andTheLeaseIsRenewed(
+    on engine: Engine
+  ) async throws {
+    let (harness, operation) = try await executing(on: engine)
+    await harness.queue.stop(grace: .zero, givingUpAfter: .zero)
+    // Until it looks around no longer.
+    harness.clock.advance(by: .seconds(10))
+    await until(harness.queue.core.withLock { $0.alarm == nil })
+    await withCheckedContinuation { looked in harness.queue.core.database.async { _ in looked.resume() } }
+    let stopped = Gate()
+    let second = Task {
+      await harness.queue.stop()
+      stopped.open()
+    }
+    await until(stopped.isOpen || harness.queue.core.withLock { $0.stopWaiters.count == 1 })
+    try #require(!stopped.isOpen)
+    let before = try #require(try await harness.queue.workers().first?.leaseEnd)
+    var turns = Turns()
+    while try await harness.queue.workers().first?.leaseEnd == before, !Task.isCancelled {
+      harness.clock.advance(by: .seconds(1))
+      await turns.next()
+    }
+    #expect(!stopped.isOpen)
+    operation.release()
+    await second.value
+    #expect(try await harness.queue.counts()[.waiting] == 1)
+  }
+
+  /// The lease of what it gave up is not renewed.
+  @Test func stopGaveUp_queueIsReleased_staysIdle() async throws {
+    let operation = NeverFinishingOperation<Void>(holdsOn: true), core: QueueCore
+    do {
+      let queue = try Harness().queue
+      try await queue.register(Count.self) { _, _ in operation }
+      queue.start()
+      try await queue.enqueue(Count(number: 1))
+      await operation.started.wait()
+      await queue.stop(grace: .zero, givingUpAfter: .zero)
+      core = queue.core
+    }
+    #expect(core.withLock { $0.state.phase } == .idle)
+    operation.release()
+  }
+
+  /// As if the timer of the first had been up just before, on a thread that got no processor.
+  @Test(arguments: Engine.available) func startedAndStoppedAgain_timerOfTheFirstGraceIsLate_leavesTheSecondItsGrace(
+    on engine: Engine
+  ) async throws {
+    let (harness, operation) = try await executing(on: engine)
+    let core = harness.queue.core
+    let first = Task { await harness.queue.stop(grace: .seconds(10)) }
+    await until(core.withLock { $0.grace != nil })
+    let end = try #require(core.withLock { $0.grace?.end })
+    harness.queue.start()
+    harness.clock.advance(by: .seconds(10))
+    let second = Task { await harness.queue.stop(grace: .seconds(10)) }
+    await until(core.withLock { $0.grace != nil })
+    core.graceIsOver(setFor: end)
+    #expect(!operation.cancelRequested.isOpen)
+    harness.clock.advance(by: .seconds(10))
+    await operation.cancelRequested.wait()
+    operation.release()
+    await first.value
+    await second.value
   }
 
   /// DUR-10

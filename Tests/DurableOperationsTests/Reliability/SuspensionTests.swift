@@ -106,7 +106,7 @@ import Testing
     let job = try #require(try harness.claim().jobs.first)
     try harness.change { try $0.giveBackJobs(of: harness.worker) }
     let acknowledgement = try #require(
-      Execution(number: 1, job: job, registration: nil).acknowledgement(
+      Execution(number: 1, job: job, kindName: "a", registration: nil).acknowledgement(
         of: .success(()), interruptedBy: isSuspended ? .suspension : nil, now: Date(), isOnline: true
       ) { _ in .zero })
     #expect(try !harness.change { try $0.acknowledge(acknowledgement, keepsDone: true) })
@@ -197,6 +197,40 @@ import Testing
     queue.start()
     queue.resume()
     #expect(try await queue.waitUntilSettled(second)?.state == .done)
+    await queue.stop()
+  }
+
+  /// The first waits already when the queue is suspended.
+  @Test(arguments: Engine.available) func stopsOfASuspendedQueue_waitForWhatRuns_unlessTheyHaveAPatience(
+    on engine: Engine
+  ) async throws {
+    let harness = try Harness(engine.location()), stopped = EventRecorder<Int>()
+    let queue = harness.queue, operation = NeverFinishingOperation<Void>(holdsOn: true)
+    try await queue.register(Count.self) { _, _ in operation }
+    queue.start()
+    try await queue.enqueue(Count(number: 1))
+    await operation.started.wait()
+    let first = Task {
+      await queue.stop()
+      stopped.record(1)
+    }
+    let patient = Task { await queue.stop(givingUpAfter: .seconds(5)) }
+    await until(queue.core.withLock { $0.stopWaiters.count == 2 })
+    await queue.suspend()
+    await patient.value
+    await queue.stop(givingUpAfter: .seconds(5))
+    // It sets no timer.
+    await harness.clock.waitUntilIdle()
+    let second = Task {
+      await queue.stop()
+      stopped.record(2)
+    }
+    await until(!stopped.events.isEmpty || queue.core.withLock { $0.overtakenStops.count == 2 })
+    #expect(stopped.events.isEmpty)
+    operation.release()
+    await first.value
+    await second.value
+    queue.resume()
     await queue.stop()
   }
 

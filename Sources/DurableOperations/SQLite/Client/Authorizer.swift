@@ -1,7 +1,7 @@
 import CompositeOperationsSQLite
 
 /// Prevents statements of the user from changing what belongs to the queue: its transaction, and
-/// the lasting settings of its connection.
+/// what lasts as long as its connection.
 final class Authorizer {
   /// Why a statement was refused.
   enum Refusal {
@@ -31,22 +31,27 @@ final class Authorizer {
       @convention(c) (
         UnsafeMutableRawPointer?, Int32, UnsafePointer<CChar>?, UnsafePointer<CChar>?, UnsafePointer<CChar>?,
         UnsafePointer<CChar>?
-      ) -> Int32 = { context, action, first, second, _, _ in
+      ) -> Int32 = { context, action, first, second, database, _ in
         guard let context else { return SQLITE_OK }
         let authorizer = Unmanaged<Authorizer>.fromOpaque(context).takeUnretainedValue()
         guard authorizer.isOn else { return SQLITE_OK }
-        return authorizer.allows(action, first, second) ? SQLITE_OK : SQLITE_DENY
+        return authorizer.allows(action, first, second, in: database) ? SQLITE_OK : SQLITE_DENY
       }
     sqlite3_set_authorizer(handle, call, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  private func allows(_ action: Int32, _ first: UnsafePointer<CChar>?, _ second: UnsafePointer<CChar>?) -> Bool {
+  private func allows(
+    _ action: Int32, _ first: UnsafePointer<CChar>?, _ second: UnsafePointer<CChar>?,
+    in database: UnsafePointer<CChar>?
+  ) -> Bool {
     func text(_ characters: UnsafePointer<CChar>?) -> String { characters.map { String(cString: $0) } ?? "" }
     switch action {
     case SQLITE_TRANSACTION: refused = .transaction
     case SQLITE_ATTACH, SQLITE_DETACH: refused = .setting("an attached database")
     case SQLITE_PRAGMA where second != nil && !Self.harmless.contains(text(first).lowercased()):
       refused = .setting("PRAGMA \(text(first))")
+    // Whatever is TEMP begins as a row there, also what is made as “temp.name”, or is virtual.
+    case SQLITE_INSERT where text(database) == "temp": refused = .setting("a TEMP table, view or trigger")
     case SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE:
       if ["durable_jobs", "durable_counts"].contains(text(first).lowercased()) { hasChangedJobs = true }
       return true
