@@ -131,8 +131,8 @@ struct WideTests {
     let outcome = await settled(composite)
     #expect(outcome.value?.count == WideTests.count)
     #expect((outcome.value as? [Bool])?.allSatisfy { $0 } == true)
-    // Foundation keeps a dependency as long as its dependent, and releases a chain recursively unless
-    // the last operation is released first.
+    // Foundation keeps a dependency as long as its dependent, and releases a chain recursively
+    // unless the last operation is released first.
   }
 
   private static func chain() -> CompositeOperation {

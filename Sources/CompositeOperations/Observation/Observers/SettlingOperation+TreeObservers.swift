@@ -19,8 +19,8 @@ extension SettlingOperation {
   /// the new ``OperationEvent/child``. Then it receives ``OperationEvent/Kind/started``, unless the
   /// operation never runs. Then it receives ``OperationEvent/Kind/settled``, before the `settled`
   /// of the parent composition, unless that was settled before its work had ended: by a timeout, or
-  /// by your code. ``OperationEvent/Kind/cancelled`` comes for this operation only, and progress for
-  /// none. There are no events for operations inside a composition that never runs.
+  /// by your code. ``OperationEvent/Kind/cancelled`` comes for this operation only, and progress
+  /// for none. There are no events for operations inside a composition that never runs.
   ///
   /// An operation that other code has started counts as started when a composition begins to wait
   /// for it. If the composition stops waiting before the operation has settled, there is no

@@ -43,8 +43,8 @@ public struct DependencyError: LocalizedError, CustomStringConvertible {
   public var errorDescription: String? { description }
 }
 
-// A report, not a text of its own: dependencies may have failed because of theirs, at any depth, and
-// several because of the same one.
+// A report, not a text of its own: dependencies may have failed because of theirs, at any depth,
+// and several because of the same one.
 extension DependencyError: ErrorWithReport {
   package var report: ErrorReport {
     let items = dependencies.map { dependency in
