@@ -15,7 +15,7 @@ final class ParallelCompositeSource: ParallelSource, @unchecked Sendable {  // s
   }
 
   private static func value(of child: Operation) -> any Sendable {
-    if child.isOwn { return child.asOwn.succeededValue }
+    if child.isOwn { return child.asOwn.storedValue }
     return type(of: child) == BlockOperation.self ? () : child.anyOutcome?.value ?? ()
   }
 }

@@ -37,7 +37,7 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
   }
 
   /// Whether no child follows `child`, which has ended: the owner then settles on the thread that
-  /// settles this child, without waiting for a slot.
+  /// settles this child, without waiting for a slot. Called on that thread, under no lock.
   func isLast(_ child: Operation, tag: Int) -> Bool { tag == lastTag }
 
   /// Removes and returns the operation of the first step, if it exists already.
@@ -198,7 +198,7 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
     let settled: SequentialState.Settled
     let isLast = isLast(child, tag: tag)
     if child.isOwn, child.asOwn.state.current.ending == .success {
-      settled = state.withLock { $0.succeeded(tag, child.asOwn.succeededValue, claiming: claiming, isLast: isLast) }
+      settled = state.withLock { $0.succeeded(tag, child.asOwn.storedValue, claiming: claiming, isLast: isLast) }
     } else {
       let outcome = outcome(of: child, tag: tag)
       // Outside the lock: subclasses can override it.

@@ -43,7 +43,7 @@ final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the f
     if let previous = previous as? SettlingOperation {
       let ending = previous.state.current.ending
       guard ending == .success else { return end(as: ending, error: previous.storedError, at: count - 1) }
-      value = previous.succeededValue
+      value = previous.storedValue
     } else {
       value = input.take() ?? ()
     }

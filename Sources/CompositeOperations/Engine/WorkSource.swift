@@ -245,6 +245,7 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
 
   /// Settles the owner, at most once.
   final func settleOwner(as ending: OperationState.Ending, value: (any Sendable)? = nil, error: (any Error)? = nil) {
+    assert(value == nil || ending == .success)
     let owner = self.owner.take()
     if let value { owner?.settle(value: value) } else { owner?.settle(as: ending, error: error) }
   }

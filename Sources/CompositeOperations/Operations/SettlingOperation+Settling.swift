@@ -178,9 +178,6 @@ extension SettlingOperation {
     }
   }
 
-  /// The value of an operation that is known to have succeeded.
-  final var succeededValue: any Sendable { storedValue }
-
   /// Releases the value when the operation is deinitialized.
   final func discardOutcome() { storedValue = () }
 }

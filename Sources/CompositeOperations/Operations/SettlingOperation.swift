@@ -29,7 +29,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   // Written by the caller that wins the settling, before it publishes; read after. Type-erased,
   // because each access to a generic field would look up its layout. Not optional, because the
   // compiler copies optionals of that type by way of tables.
-  @exclusivity(unchecked) final var storedValue: any Sendable = ()
+  @exclusivity(unchecked) final var storedValue: any Sendable = ()  // that of a success without one
   @exclusivity(unchecked) final var storedError: (any Error)?
   // Guarded by the striped lock.
   @exclusivity(unchecked) final var observation: Observation?

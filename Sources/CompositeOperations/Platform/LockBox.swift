@@ -7,8 +7,8 @@ import Synchronization
 /// A pthread mutex (an unfair lock on Apple platforms) rather than `Synchronization.Mutex`, because
 /// ThreadSanitizer on Linux reports accesses inside the latter as races.
 ///
-/// Inlinable, so that other targets of the package can specialize it. (Swift 6.3 does that for
-/// public functions only.)
+/// Inlinable for compilers that specialize functions of a package in its other targets; that of
+/// Swift 6.3 does not.
 package struct LockBox<State>: @unchecked Sendable {  // the state is only touched inside the lock
   /// The state and, in the same allocation, the lock.
   @usableFromInline let storage: LockedStorage<State>

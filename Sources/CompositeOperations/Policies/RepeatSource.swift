@@ -55,9 +55,9 @@ final class RepeatSource: WrappingSource, @unchecked Sendable {  // only the ask
 
   /// A round that succeeded may be the last one, too, but `isDone` is called in a slot.
   override func isLast(_ child: Operation, tag: Int) -> Bool {
-    if child === pause { return false }
-    guard case .success = child.anyOutcome else { return true }
-    return false
+    guard work(standingFor: child) != nil else { return false }
+    if case .success = child.anyOutcome { return false }
+    return true
   }
 
   private func begin() throws -> Step {

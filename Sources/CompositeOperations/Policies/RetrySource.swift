@@ -56,7 +56,7 @@ final class RetrySource: WrappingSource, @unchecked Sendable {  // only the aski
   }
 
   override func isLast(_ child: Operation, tag: Int) -> Bool {
-    child !== delay && child !== decision && child.failure == nil
+    work(standingFor: child) != nil && child.failure == nil
   }
 
   private func goOn(as asked: RetryDecision) -> Step {

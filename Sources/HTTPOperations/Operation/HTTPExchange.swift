@@ -128,7 +128,7 @@ final class HTTPExchange: HTTPHopOwner, SettlementObserver, @unchecked Sendable 
     cancel()
   }
 
-  private func timeIsOver(_ time: Duration) {
+  func timeIsOver(_ time: Duration) {
     endHop { $0.timedOut(after: time) }
   }
 

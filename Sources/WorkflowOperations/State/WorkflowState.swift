@@ -38,8 +38,8 @@ struct WorkflowState: Sendable {
     var startsEverything: Bool
     /// The whole workflow was cancelled, and nothing is to run since.
     var wasCancelled = false
-    /// Whether tasks that are added do not start by themselves: the workflow was cancelled, or a
-    /// task failed, and that cancels the rest.
+    /// Whether tasks that are added, or become ready, do not start by themselves: the workflow was
+    /// cancelled, or a task failed, and that cancels the rest.
     var isClosing = false
   }
 

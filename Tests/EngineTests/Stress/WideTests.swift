@@ -125,22 +125,29 @@ struct WideTests {
     #expect(await settled(root).isCancelled)
   }
 
-  @Test func dependencies_inOneChain_runInOrder() async {
-    let composite = WideTests.chain()
-    composite.start()
-    let outcome = await settled(composite)
+  @Test(arguments: [false, true], [false, true])
+  func dependencies_inOneChain_runInOrder_andAreReleased(isBackwards: Bool, hasComposition: Bool) async {
+    var composite: CompositeOperation? = WideTests.chain(isBackwards: isBackwards, hasComposition: hasComposition)
+    composite!.start()
+    let outcome = await settled(composite!)
     #expect(outcome.value?.count == WideTests.count)
     #expect((outcome.value as? [Bool])?.allSatisfy { $0 } == true)
-    // Foundation keeps a dependency as long as its dependent, and releases a chain recursively
-    // unless the last operation is released first.
+    // Foundation keeps a dependency as long as its dependent, and would release the chain
+    // recursively from the wrong end.
+    composite = nil
   }
 
-  private static func chain() -> CompositeOperation {
+  private static func chain(isBackwards: Bool, hasComposition: Bool) -> CompositeOperation {
     let order = Counter()
-    let children = (0..<count).map { number in
-      SimpleOperation<Bool> { operation in operation.finish(with: order.increment() == number + 1) }
+    let children = (0..<count).map { number -> SimpleOperation<Bool> in
+      let place = isBackwards ? count - number : number + 1
+      let child = SimpleOperation<Bool> { operation in operation.finish(with: order.increment() == place) }
+      return hasComposition && number == count / 2 ? child.map { $0 } : child
     }
-    for number in 1..<count { children[number].addDependency(children[number - 1]) }
+    for number in 1..<count {
+      let (earlier, later) = isBackwards ? (number, number - 1) : (number - 1, number)
+      children[later].addDependency(children[earlier])
+    }
     return CompositeOperation(operations: children)
   }
 

@@ -40,14 +40,15 @@ import FoundationNetworking
       substitute: { [hop] in hop })
   }
 
-  @Test func cancel_betweenTwoHops_sendsNothingMore() async throws {
+  @Test("Cancelled, or out of time, before there is a hop, which is the same between two", arguments: [true, false])
+  func end_beforeAHop_sendsNothing(isCancelled: Bool) async throws {
     let request = request("http://127.0.0.1:1/")
     let exchange = exchange(for: request)
     let operation = HTTPOperation(request, exchange)
-    // The exchange alone, as if there had been a hop before.
-    exchange.cancel()
+    if isCancelled { exchange.cancel() } else { exchange.timeIsOver(.seconds(3)) }
     operation.start()
-    #expect(await settled(operation).isCancelled)
+    let outcome = await settled(operation)
+    #expect(outcome.isCancelled == isCancelled && (outcome.httpError?.code == .timedOut) != isCancelled)
     #expect(!hop.resumed.isOpen)
     #expect(clock.nextDeadline == nil)
   }

@@ -118,7 +118,7 @@ struct RunTests {
   }
 
   @Test(
-    "Added after a run that was cancelled, or that a failure ends, was started again, a task runs",
+    "A task that is added after start() of a run that ends, cancelled or because of a failure, runs",
     arguments: [false, true])
   func add_afterStartOfAnEndingRun_runs(fails: Bool) async {
     let workflow = Workflow()
