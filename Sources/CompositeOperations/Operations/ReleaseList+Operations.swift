@@ -3,8 +3,8 @@ import Foundation
 extension ReleaseList {
   /// Releases operations, to which the caller must hold no other reference.
   static func release(operations: inout [Operation]) {
-    // Foundation keeps the dependencies of an operation as long as that. So a chain is released from
-    // the end that depends on the others: usually the last.
+    // Foundation keeps the dependencies of an operation as long as that. So a chain is released
+    // from the end that depends on the others: usually the last.
     if let first = operations.first, first.has(.hasDependencies), operations.last?.has(.hasDependencies) == false {
       operations.reverse()
     }

@@ -35,8 +35,8 @@ public struct DependencyError: LocalizedError, CustomStringConvertible {
   /// The dependencies that did not succeed. Never empty.
   public let dependencies: [Operation]
 
-  /// Names the dependencies, and says how each of them ended: in one line if there is one dependency
-  /// and its error has no causes of its own, else with a line for each.
+  /// Names the dependencies, and says how each of them ended: in one line if there is one
+  /// dependency and its error has no causes of its own, else with a line for each.
   public var description: String { ErrorReport.text(of: self) }
 
   /// The same as ``description``.
