@@ -85,6 +85,9 @@ import Testing
       switch job.number {
       case 1: return CompositeOperation { CompositeOperation { snooze() } }
       case 2: return CompositeOperation { [snooze(), snooze()] }
+      case 3:
+        let isOpen = Condition("open") { _ in throw JobSnooze(for: .seconds(300)) }
+        return SimpleOperation<Void> {}.condition(isOpen)
       default:
         let composite = CompositeOperation { [snooze(), AsyncOperation<Void> { throw TestFailure() }] }
         composite.failurePolicy = .waitForAll
@@ -93,11 +96,11 @@ import Testing
     }
     harness.queue.start()
     let options = JobOptions(backoff: .constant(.seconds(9), jitter: .none))
-    let ids = try await harness.queue.enqueue(contentsOf: (1...3).map { Count(number: $0) }, options: options)
+    let ids = try await harness.queue.enqueue(contentsOf: (1...4).map { Count(number: $0) }, options: options)
     for id in ids { await harness.wait(for: .scheduled, of: id) }
     // What fails besides is a failure.
     let records = try ids.map { try #require(try harness.queue.job($0)) }
-    #expect(records.map(\.attempts) == [0, 0, 1], "\(records.map(\.lastError))")
+    #expect(records.map(\.attempts) == [0, 0, 0, 1], "\(records.map(\.lastError))")
     #expect(try await harness.queue.job(ids[0])?.lastError == nil)
     await harness.queue.stop()
   }

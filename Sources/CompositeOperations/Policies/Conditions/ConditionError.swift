@@ -41,6 +41,10 @@ public struct ConditionError: Error, Sendable {
   }
 }
 
+extension ConditionError: ErrorWithCauses {
+  package var causes: [any Error] { failures.map(\.error) }
+}
+
 extension ConditionError: ErrorWithReport {
   package var report: ErrorReport {
     let operation = operationDescription.map(ErrorReport.shortened) ?? "The operation"
