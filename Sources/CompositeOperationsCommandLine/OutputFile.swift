@@ -4,8 +4,9 @@ import Foundation
 /// Writes text to files that a command line names.
 ///
 /// A file is replaced as a whole or left as it was: no other program finds one that is half
-/// written. A link stays, and what it points to is replaced; a device, such as `/dev/stdout`, or a
-/// pipe is written to.
+/// written. A link stays, and what it names is replaced, or made; a device or a pipe is written to.
+/// `/dev/stdout` and other names of an open descriptor stand for that descriptor: writing goes on
+/// where the program has stopped, also in a file.
 package enum OutputFile {
   /// A file could not be written.
   package struct Failure: Error, LocalizedError, CustomStringConvertible {
@@ -41,26 +42,58 @@ package enum OutputFile {
     do {
       // Foundation writes a remote address's path, or nothing at all, depending on the platform.
       guard url.isFileURL else { throw CocoaError(.fileWriteUnsupportedScheme) }
-      if try isDevice(url) {
-        try Data(text.utf8).write(to: url)
+      let path = try end(ofLinksFrom: url.path)
+      if let descriptor = descriptor(namedBy: path) {
+        try write(text, to: descriptor)
       } else {
-        // What a link points to is replaced, not the link.
-        try Data(text.utf8).write(to: url.resolvingSymlinksInPath(), options: .atomic)
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: isDevice(path) ? [] : .atomic)
       }
     } catch {
       throw Failure(url: url, contents: contents, cause: error)
     }
   }
 
+  /// Follows a link to what it names, which need not exist, or to the name of a descriptor.
+  private static func end(ofLinksFrom start: String) throws -> String {
+    var path = start
+    // As many as the system follows.
+    for _ in 0..<40 {
+      let next = try? FileManager.default.destinationOfSymbolicLink(atPath: path)
+      guard descriptor(namedBy: path) == nil, let next else { return path }
+      path = next.hasPrefix("/") ? next : (path as NSString).deletingLastPathComponent + "/" + next
+    }
+    throw POSIXError(.ELOOP)
+  }
+
+  /// The descriptor that a path stands for. Opened by that path, a file would be written from its
+  /// beginning, or be replaced.
+  private static func descriptor(namedBy path: String) -> Int32? {
+    let parts = URL(fileURLWithPath: path).standardized.pathComponents
+    switch parts.dropLast() {
+    case ["/", "dev"]: return ["stdout": StandardStream.output, "stderr": .error][parts[2]]?.rawValue
+    case ["/", "dev", "fd"], ["/", "proc", "self", "fd"]: return parts.last.flatMap { Int32($0) }
+    default: return nil
+    }
+  }
+
+  private static func write(_ text: String, to descriptor: Int32) throws {
+    do {
+      try StandardStream.write(text, to: descriptor)
+    } catch let error where error.isBrokenPipe {
+      // The reader has seen enough.
+    } catch {
+      throw POSIXErrorCode(rawValue: error.code).map { POSIXError($0) } ?? error
+    }
+  }
+
   /// Whether the file only takes text and must not be replaced, such as a terminal or a pipe.
   ///
   /// Throws if it exists and may not be written: that alone would not keep it from being replaced.
-  private static func isDevice(_ url: URL) throws -> Bool {
+  private static func isDevice(_ path: String) throws -> Bool {
     let manager = FileManager.default
-    guard manager.fileExists(atPath: url.path) else { return false }
-    guard manager.isWritableFile(atPath: url.path) else { throw CocoaError(.fileWriteNoPermission) }
-    // A link such as `/dev/stdout` may lead to a pipe that has no path, and so no type to ask for.
-    let type = try? manager.attributesOfItem(atPath: url.resolvingSymlinksInPath().path)[.type] as? FileAttributeType
+    guard manager.fileExists(atPath: path) else { return false }
+    guard manager.isWritableFile(atPath: path) else { throw CocoaError(.fileWriteNoPermission) }
+    let type = try manager.attributesOfItem(atPath: path)[.type] as? FileAttributeType
     return type != .typeRegular && type != .typeDirectory
   }
 }

@@ -34,17 +34,22 @@ package enum StandardStream: Int32, Sendable {
 
   /// Writes a text, and returns when all of it is written.
   package func write(_ text: String) throws(Failure) {
+    try Self.write(text, to: rawValue)
+  }
+
+  /// Writes a text to a descriptor, which may be another than that of a standard stream.
+  package static func write(_ text: String, to descriptor: Int32) throws(Failure) {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
       let (count, code) = bytes.withUnsafeBytes { buffer in
-        let count = writeBytes(buffer, to: rawValue)
+        let count = writeBytes(buffer, to: descriptor)
         return (count, errno)
       }
       if count >= 0 {
         bytes.removeFirst(count)
       } else if code == EAGAIN || code == EWOULDBLOCK {
         // The stream does not block. Another process may have set that.
-        var ready = pollfd(fd: rawValue, events: Int16(POLLOUT), revents: 0)
+        var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         poll(&ready, 1, -1)
       } else if code != EINTR {
         throw Failure(code: code)

@@ -54,6 +54,57 @@ import Testing
     }
   }
 
+  @Test func write_throughLinksToNoFile_keepsThemAndMakesTheFile() throws {
+    try withFolder { folder in
+      let manager = FileManager.default
+      let (first, second) = (folder.appendingPathComponent("first"), folder.appendingPathComponent("second"))
+      try manager.createSymbolicLink(atPath: first.path, withDestinationPath: "second")
+      try manager.createSymbolicLink(atPath: second.path, withDestinationPath: folder.path + "/file")
+      try write(text, to: first)
+      #expect(try manager.destinationOfSymbolicLink(atPath: first.path) == "second")
+      #expect(try manager.destinationOfSymbolicLink(atPath: second.path) == folder.path + "/file")
+      #expect(try String(contentsOf: folder.appendingPathComponent("file"), encoding: .utf8) == text)
+    }
+  }
+
+  @Test func write_throughACircleOfLinks_isRefused() throws {
+    try withFolder { folder in
+      let link = folder.appendingPathComponent("link")
+      try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: "link")
+      #expect(throws: OutputFile.Failure.self) { try write(text, to: link) }
+      #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == "link")
+    }
+  }
+
+  /// As `/dev/stdout` is a file where a shell has sent the output to one.
+  @Test func write_toADescriptorOfAFile_goesOnInTheFile() throws {
+    try withFolder { folder in
+      let (file, link) = (folder.appendingPathComponent("file"), folder.appendingPathComponent("link"))
+      try Data("old\n".utf8).write(to: file)
+      let handle = try FileHandle(forWritingTo: file)
+      try handle.seekToEnd()
+      let path = "/dev/fd/\(handle.fileDescriptor)"
+      try write("one\n", to: URL(filePath: path))
+      try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: path)
+      try write("two\n", to: link)
+      try handle.write(contentsOf: Data("three\n".utf8))
+      #expect(try String(contentsOf: file, encoding: .utf8) == "old\none\ntwo\nthree\n")
+      #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == path)
+    }
+  }
+
+  @Test func write_toADescriptorThatOnlyReads_saysWhy() throws {
+    try withFolder { folder in
+      let file = folder.appendingPathComponent("file")
+      try Data("old".utf8).write(to: file)
+      let handle = try FileHandle(forReadingFrom: file)
+      let url = URL(filePath: "/dev/fd/\(handle.fileDescriptor)")
+      let error = try #require(throws: OutputFile.Failure.self) { try write(text, to: url) }
+      #expect("\(error)".contains("Bad file descriptor."), "\(error)")
+      #expect(try String(contentsOf: file, encoding: .utf8) == "old")
+    }
+  }
+
   /// Like a device, which a test should not write to.
   @Test func write_toPipe_writesAndKeepsIt() throws {
     try withFolder { folder in
