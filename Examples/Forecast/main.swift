@@ -1,3 +1,5 @@
+import ExampleSupport
 import Foundation
 
+StandardStream.ignoreBrokenPipes()
 exit(await ForecastCommand(arguments: Array(CommandLine.arguments.dropFirst())).run())

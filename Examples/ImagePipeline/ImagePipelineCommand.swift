@@ -9,7 +9,7 @@ enum ImagePipelineCommand {
     do {
       let options = try Options(Array(CommandLine.arguments.dropFirst()))
       if options.showsHelp {
-        print(Options.help)
+        try StandardStream.output.print(Options.help + "\n")
       } else {
         let status = try await run(options)
         if status != 0 { exit(status) }
@@ -38,7 +38,7 @@ enum ImagePipelineCommand {
     if let number = signal.withLock({ $0 }) { return 128 + number }
     let timeline = recorder.timeline
 
-    if options.printsText { print(timeline.textTree(), terminator: "") }
+    if options.printsText { try StandardStream.output.print(timeline.textTree()) }
     if let path = options.html {
       try OutputFile.write(timeline.html(title: "Image pipeline"), to: URL(fileURLWithPath: path), as: "timeline")
     }
@@ -47,7 +47,8 @@ enum ImagePipelineCommand {
     }
     if !options.printsText {
       let failed = timeline.entries.count { if case .failure = $0.ending { true } else { false } }
-      print("\(timeline.entries.count) operations, of which \(failed) failed; \(options.names.count) images")
+      try StandardStream.output.print(
+        "\(timeline.entries.count) operations, of which \(failed) failed; \(options.names.count) images\n")
     }
     if case .failure(let error) = outcome { throw error }
     return 0
@@ -69,7 +70,7 @@ enum ImagePipelineCommand {
   }
 
   private static func fail(_ text: String, status: Int32) -> Never {
-    FileHandle.standardError.write(Data((text + "\n").utf8))
+    try? StandardStream.error.write(text + "\n")
     exit(status)
   }
 }

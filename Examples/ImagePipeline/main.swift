@@ -1,3 +1,4 @@
-import Foundation
+import ExampleSupport
 
+StandardStream.ignoreBrokenPipes()
 await ImagePipelineCommand.main()

@@ -16,7 +16,7 @@ package enum StandardStream: Int32, Sendable {
   case error = 2
 
   /// Text could not be written.
-  package struct Failure: Error, Equatable, CustomStringConvertible {
+  package struct Failure: Error, Equatable, LocalizedError, CustomStringConvertible {
     let code: Int32
 
     /// Whether the reader has closed its end, which is not an error: `| head` has seen enough.
@@ -25,6 +25,8 @@ package enum StandardStream: Int32, Sendable {
     package var description: String {
       "The output cannot be written (\(String(cString: strerror(code)))). Check where it goes."
     }
+
+    package var errorDescription: String? { description }
   }
 
   /// Makes writing to a pipe without a reader fail, instead of ending the process.
@@ -35,6 +37,11 @@ package enum StandardStream: Int32, Sendable {
   /// Writes a text, and returns when all of it is written.
   package func write(_ text: String) throws(Failure) {
     try Self.write(text, to: rawValue)
+  }
+
+  /// Writes a text as far as it is read: a reader that closes its end has seen enough.
+  package func print(_ text: String) throws(Failure) {
+    do { try write(text) } catch { if !error.isBrokenPipe { throw error } }
   }
 
   /// Writes a text to a descriptor, which may be another than that of a standard stream.

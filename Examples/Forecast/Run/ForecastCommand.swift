@@ -17,7 +17,7 @@ struct ForecastCommand {
     do {
       let options = try OptionParser.parse(arguments)
       guard !options.showsHelp else {
-        try print(Help.text)
+        try StandardStream.output.print(Help.text)
         return ExitStatus.good
       }
       return try await show(options)
@@ -50,7 +50,7 @@ struct ForecastCommand {
   /// Forecasts come before failures.
   private func print(_ reports: [ForecastRun.Report]) throws -> Int32 {
     let texts = reports.compactMap { try? $0.get() }
-    if !texts.isEmpty { try print(texts.joined(separator: "\n")) }
+    if !texts.isEmpty { try StandardStream.output.print(texts.joined(separator: "\n")) }
     var complaints: [ForecastFailure] = []
     for case .failure(let failure) in reports where !complaints.contains(failure) { complaints.append(failure) }
     for complaint in complaints { complain(complaint) }
@@ -70,14 +70,6 @@ struct ForecastCommand {
     try OutputFile.write(page, to: URL(fileURLWithPath: path), as: "timeline")
   }
 
-  private func print(_ text: String) throws {
-    do {
-      try FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
-    } catch {
-      throw OutputError(problem: "The output cannot be written (\(error.localizedDescription)). Check where it goes.")
-    }
-  }
-
   private func complain(_ error: any Error) {
     Self.write("Forecast: \(error)\n")
   }
@@ -85,12 +77,5 @@ struct ForecastCommand {
   /// A failure to write does not matter: there is no other place to report it.
   private static func write(_ text: String) {
     try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
-  }
-
-  /// The disk is full, for example.
-  private struct OutputError: Error, CustomStringConvertible {
-    let problem: String
-
-    var description: String { problem }
   }
 }

@@ -17,11 +17,11 @@ struct LinkCheckCommand {
     do {
       let options = try OptionParser.parse(arguments)
       guard !options.showsHelp else {
-        try print(Help.text)
+        try StandardStream.output.print(Help.text)
         return ExitStatus.good
       }
       return try await check(options)
-    } catch let error as OutputError {
+    } catch let error where error is StandardStream.Failure || error is OutputFile.Failure {
       complain(error)
       return ExitStatus.broken
     } catch {
@@ -71,33 +71,14 @@ struct LinkCheckCommand {
     return report.isFailure(strict: options.strict) ? ExitStatus.broken : ExitStatus.good
   }
 
-  private func print(_ report: Report, _ options: Options) throws(OutputError) {
-    try print(options.json ? report.json : report.text)
+  /// The standard output carries the report and nothing else.
+  private func print(_ report: Report, _ options: Options) throws(StandardStream.Failure) {
+    try StandardStream.output.print(options.json ? report.json : report.text)
   }
 
-  private func write(_ timeline: Timeline?, _ options: Options) throws(OutputError) {
+  private func write(_ timeline: Timeline?, _ options: Options) throws(OutputFile.Failure) {
     guard let timeline, let path = options.timeline else { return }
     let page = timeline.html(title: "LinkCheck \(options.paths.joined(separator: " "))")
-    do {
-      try OutputFile.write(page, to: URL(fileURLWithPath: path), as: "timeline")
-    } catch {
-      throw OutputError(problem: "\(error)")
-    }
-  }
-
-  /// The standard output carries the report and nothing else.
-  private func print(_ text: String) throws(OutputError) {
-    do {
-      try FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
-    } catch {
-      throw OutputError(problem: "the report could not be written: \(error.localizedDescription)")
-    }
-  }
-
-  /// The disk is full, for example.
-  private struct OutputError: Error, CustomStringConvertible {
-    let problem: String
-
-    var description: String { problem }
+    try OutputFile.write(page, to: URL(fileURLWithPath: path), as: "timeline")
   }
 }

@@ -27,8 +27,8 @@ struct PhotoOrderCommand {
       Terminal.complain("PhotoOrder: \(error)\n")
       return ExitStatus.usage
     }
-    if let failure = output.failure {
-      Terminal.complain("PhotoOrder: the output could not be written: \(failure)\n")
+    if let failure = output.failure, !failure.isBrokenPipe {
+      Terminal.complain("PhotoOrder: \(failure)\n")
       status = max(status, ExitStatus.incomplete)
     }
     return status

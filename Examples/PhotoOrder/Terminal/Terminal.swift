@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 
 #if canImport(Glibc)
@@ -41,9 +42,10 @@ enum Terminal {
   }
 }
 
-/// Writes to the standard output, and remembers when that failed: the disk was full, for example.
+/// Writes to the standard output, and remembers when that failed: the disk was full, for example,
+/// or the reader has gone.
 final class Output {
-  private(set) var failure: String?
+  private(set) var failure: StandardStream.Failure?
   private let file: FileHandle
 
   init(to file: FileHandle = .standardOutput) {
@@ -53,9 +55,9 @@ final class Output {
   func write(_ text: String) {
     guard failure == nil else { return }
     do {
-      try file.write(contentsOf: Data(text.utf8))
+      try StandardStream.write(text, to: file.fileDescriptor)
     } catch {
-      failure = FileError.reason(error)
+      failure = error
     }
   }
 }

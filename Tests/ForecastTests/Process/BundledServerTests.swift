@@ -21,6 +21,16 @@ import Testing
     #expect(!result.output.contains("\u{1B}"))
   }
 
+  @Test func timeline_whereNobodyReadsTheForecast_isWrittenToo() async throws {
+    let pipe = Pipe()
+    try pipe.fileHandleForReading.close()
+    let (result, page) = try await Tool.run(
+      "--timeline", "run.html", "Oslo", output: pipe.fileHandleForWriting, reading: "run.html")
+    #expect(result.status == 0)
+    #expect(result.errors.isEmpty)
+    #expect(page.contains("Oslo"))
+  }
+
   @Test func weather_dependsOnTheSeedAndTheDay() async throws {
     let first = try await Tool.run("--date", "2026-03-29", "Cairo")
     #expect(first.status == 0)

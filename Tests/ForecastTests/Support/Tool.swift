@@ -16,7 +16,9 @@ final class Tool: Sendable {
   private let ended = Gate()
 
   /// Starts Forecast in an empty folder.
-  private init(_ arguments: [String]) throws {
+  ///
+  /// - Parameter output: becomes the standard output, instead of a file.
+  private init(_ arguments: [String], output: FileHandle? = nil) throws {
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("ForecastTests-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     process = Process()
@@ -30,7 +32,7 @@ final class Tool: Sendable {
     for name in ["output", "errors"] {
       try Data().write(to: folder.appendingPathComponent(name))
     }
-    process.standardOutput = try FileHandle(forWritingTo: folder.appendingPathComponent("output"))
+    process.standardOutput = try output ?? FileHandle(forWritingTo: folder.appendingPathComponent("output"))
     process.standardError = try FileHandle(forWritingTo: folder.appendingPathComponent("errors"))
     process.terminationHandler = { [ended] _ in ended.open() }
     try process.run()
@@ -48,8 +50,10 @@ final class Tool: Sendable {
   }
 
   /// Runs Forecast to its end, and gives a file that it has written too.
-  static func run(_ arguments: String..., reading file: String) async throws -> (result: Result, text: String) {
-    let tool = try Tool(arguments)
+  static func run(
+    _ arguments: String..., output: FileHandle? = nil, reading file: String
+  ) async throws -> (result: Result, text: String) {
+    let tool = try Tool(arguments, output: output)
     return (try await tool.result(), try tool.text(of: file))
   }
 

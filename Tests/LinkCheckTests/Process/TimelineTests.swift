@@ -25,6 +25,24 @@ import Testing
     #expect(result.errors.contains("LinkCheck: The timeline could not be written to “"))
   }
 
+  @Test func timeline_whereNobodyReadsTheReport_isWrittenToo() async throws {
+    let folder = try TemporaryFolder(["a.md": "[b](b.md)"])
+    let pipe = Pipe()
+    try pipe.fileHandleForReading.close()
+    let tool = try Tool(["--timeline", "run.html", "a.md"], in: folder, output: pipe.fileHandleForWriting)
+    let result = try await tool.result()
+    #expect(!result.wasKilled && result.status == 1)
+    #expect(!result.errors.contains("LinkCheck:"), "\(result.errors)")
+    #expect(FileManager.default.fileExists(atPath: folder.path + "/run.html"))
+  }
+
+  @Test func timeline_toTheOutput_comesBehindTheReport() async throws {
+    let folder = try TemporaryFolder(["a.md": ""])
+    let result = try await Tool.run("--timeline", "/dev/stdout", "a.md", in: folder)
+    #expect(result.status == 0)
+    #expect(result.output.hasPrefix("0 links in 1 file: 0 good, 0 broken.\n<!"), "\(result.output.prefix(80))")
+  }
+
   @Test func timeline_afterAnInterrupt_isWrittenToo() async throws {
     try await withServer { server in
       server.route("/held", HTTPAnswer.ok().held(by: Gate()))

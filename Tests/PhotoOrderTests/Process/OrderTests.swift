@@ -30,6 +30,30 @@ import Testing
     #expect(project == Project(title: "Our \"summer\"", folder: "order"))
   }
 
+  @Test func order_whereNobodyReadsTheOutput_isWrittenToo() async throws {
+    let folder = try TestPhoto.folder()
+    let pipe = Pipe()
+    try pipe.fileHandleForReading.close()
+    let program = try Program(["--output", "order", "a.jpg"], in: folder, output: pipe.fileHandleForWriting)
+    let result = try await program.result()
+    #expect(!result.wasKilled && result.status == 0)
+    #expect(result.errors == "")
+    #expect(try folder.list("order") == ["SHA256SUMS", "order.json", "order.mmd", "photos", "project.json"])
+  }
+
+  #if os(Linux)
+  @Test func output_thatCannotBeWritten_exitsWithOneAndSaysWhy() async throws {
+    let folder = try TestPhoto.folder()
+    let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+    let result = try await Program(["--output", "order", "a.jpg"], in: folder, output: full).result()
+    #expect(result.status == 1)
+    #expect(
+      result.errors
+        == "PhotoOrder: The output cannot be written (No space left on device). Check where it goes.\n")
+    #expect(folder.exists("order/order.json"))
+  }
+  #endif
+
   @Test func whatHappens_isToldInOrder() async throws {
     let result = try await Program.run(in: try TemporaryFolder())
     #expect(result.status == 0)

@@ -36,8 +36,10 @@ final class Program: Sendable {
   /// - Parameters:
   ///   - input: becomes the standard input, instead of nothing.
   ///   - terminal: becomes the standard input and the standard output.
+  ///   - output: becomes the standard output, instead of a file.
   init(
     _ arguments: [String], in folder: TemporaryFolder, input: String = "", terminal: FileHandle? = nil,
+    output: FileHandle? = nil,
     environment: [String: String] = ["TERM": "xterm", "LC_ALL": "C.UTF-8"]
   ) throws {
     self.folder = folder
@@ -49,7 +51,8 @@ final class Program: Sendable {
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, new in new }
     // Files and not pipes: the test need not fill or empty them while the process runs.
     process.standardInput = try terminal ?? FileHandle(forReadingFrom: URL(fileURLWithPath: scratch.path + "/input"))
-    process.standardOutput = try terminal ?? FileHandle(forWritingTo: URL(fileURLWithPath: scratch.path + "/output"))
+    process.standardOutput =
+      try terminal ?? output ?? FileHandle(forWritingTo: URL(fileURLWithPath: scratch.path + "/output"))
     process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: scratch.path + "/errors"))
     process.terminationHandler = { [ended] _ in ended.open() }
     try process.run()
