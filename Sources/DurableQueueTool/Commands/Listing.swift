@@ -66,7 +66,7 @@ extension DurableQueueCommand {
   func hint(_ kind: String?, in queue: DurableQueue) throws {
     guard let kind else { return }
     let known = try queue.counts().kinds.map(\.kind)
-    guard !known.contains(kind) else { return }
+    guard !known.contains(where: { $0.utf8.elementsEqual(kind.utf8) }) else { return }
     let nearest = Suggestion.nearest(to: kind, among: known)
     let shown = HiddenPassword.hiding(in: kind)
     complain("There are no jobs of the kind “\(shown)”." + (nearest.map { " Did you mean \($0)?" } ?? ""))

@@ -34,8 +34,10 @@ extension DurableQueueCommand {
 
   /// Such as “resize #4, send-mail #2 #3”.
   private func kinds(of worker: JobWorker) -> String {
-    Dictionary(grouping: worker.runningJobs, by: \.kind).sorted { $0.key < $1.key }.map { kind, jobs in
-      ([Wording.plain(kind)] + jobs.map(\.id.description)).joined(separator: " ")
+    // By their bytes, as the databases compare names.
+    let kinds = Dictionary(grouping: worker.runningJobs) { Array($0.kind.utf8) }
+    return kinds.values.sorted { $0[0].kind < $1[0].kind }.map { jobs in
+      ([Wording.plain(jobs[0].kind)] + jobs.map(\.id.description)).joined(separator: " ")
     }.joined(separator: ", ")
   }
 

@@ -94,7 +94,8 @@ extension OptionParser {
     var names: [String] = []
     for (word, whole) in zip(words, given.words.dropFirst()) {
       let name = name(whole, shown: word)
-      if !names.contains(name) { names.append(name) }
+      // By their bytes, as the databases compare names.
+      if !names.contains(where: { $0.utf8.elementsEqual(name.utf8) }) { names.append(name) }
     }
     return names
   }

@@ -131,6 +131,20 @@ import Testing
     #expect(refused.errors.contains("The queue knows no kind “mial”, so it was not limited. Did you mean mail?"))
   }
 
+  /// They look the same, and are two kinds for a queue.
+  @Test func kindsThatDifferInNormalizationOnly_areEachChanged_andToldApart() async throws {
+    let sample = try Sample()
+    let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+    try await sample.queue().enqueue(Mail(to: "ada"))
+    #expect(tool("pause", "--new", sample.path, composed, decomposed).lines.count == 2)
+    let paused = try await sample.queue().counts().kinds.filter(\.isPaused).map { Array($0.kind.utf8) }
+    #expect(Set(paused) == [Array(composed.utf8), Array(decomposed.utf8)])
+    let other = try Sample()
+    try await other.queue().pause(kind: composed)
+    let none = tool("list", other.path, "--kind", decomposed)
+    #expect(none.errors.contains("There are no jobs of the kind “\(decomposed)”."), "\(none)")
+  }
+
   /// TOOL-6
   @Test func pauseOfAnUnknownKind_isRefused_unlessItIsSaidToBeNew() async throws {
     let sample = try Sample()
