@@ -57,6 +57,11 @@ package enum Wording {
   /// and marks.
   package static func plain(_ text: String) -> String { HarmlessText.line(text) }
 
+  /// ``plain(_:)`` for each line of a text that has several.
+  package static func plainLines(_ text: String) -> String {
+    text.split(separator: "\n", omittingEmptySubsequences: false).map { plain(String($0)) }.joined(separator: "\n")
+  }
+
   /// The lines of a text, which have so many characters at most unless a word has more.
   package static func lines(_ text: String, of width: Int) -> [String] {
     var lines: [String] = []

@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 
 /// Draws a forecast as text.
@@ -20,12 +21,13 @@ struct Chart: Equatable, Sendable {
     let values = daily.temperatureMax + daily.temperatureMin + daily.precipitationSum + hourly.temperature
     guard values.allSatisfy({ abs($0) < 100_000 }), zip(daily.temperatureMin, daily.temperatureMax).allSatisfy(<=)
     else { throw .impossibleForecast }
-    let unit = forecast.dailyUnits["temperature_2m_max"] ?? "°C"
-    let rainUnit = forecast.dailyUnits["precipitation_sum"] ?? "mm"
+    // What a server calls things may hold what a terminal would obey.
+    let unit = Wording.plain(forecast.dailyUnits["temperature_2m_max"] ?? "°C")
+    let rainUnit = Wording.plain(forecast.dailyUnits["precipitation_sum"] ?? "mm")
     let lowest = daily.temperatureMin.min() ?? 0
     let highest = max(daily.temperatureMax.max() ?? 0, lowest + 1)
 
-    var lines = ["\(place.title)  \(Self.coordinates(of: place))"]
+    var lines = ["\(Wording.plain(place.title))  \(Self.coordinates(of: place))"]
     let hours = hourly.temperature.prefix(24)
     if hours.count > 1 { lines.append("  \(Self.padded("by the hour", 17)) \(Self.curve(Array(hours)))") }
     let barWidth = min(50, max(8, width - 42))
@@ -36,7 +38,7 @@ struct Chart: Equatable, Sendable {
       }
       let (start, end) = (min(column(low), column(high)), max(column(low), column(high)))
       let bar = String(repeating: "█", count: end - start + 1)
-      let day = Day(daily.time[index])?.shortText ?? daily.time[index]
+      let day = Day(daily.time[index])?.shortText ?? Wording.plain(daily.time[index])
       let rain = daily.precipitationSum[index]
       let line =
         "  \(Self.padded(day, 10)) \(Self.aligned(low, 6)) "

@@ -33,7 +33,7 @@ struct ForecastCommand {
   private func show(_ options: Options) async throws -> Int32 {
     let bundled = options.server == nil ? try makeServer(options) : nil
     guard let url = options.server ?? bundled?.url else { preconditionFailure("There is one server or the other.") }
-    let log = options.verbose ? RequestLog { Self.write("\($0)\n") } : nil
+    let log = options.verbose ? RequestLog { Self.write("\(Wording.plain($0))\n") } : nil
     let client = WeatherClient(server: url, rate: options.rate, log: log)
     let run = ForecastRun(client: client, days: options.days, chart: OutputDevice.chart)
     let operation = run.makeOperation(for: options.cities)
@@ -71,7 +71,8 @@ struct ForecastCommand {
   }
 
   private func complain(_ error: any Error) {
-    Self.write("Forecast: \(error)\n")
+    // The names in it may come from strangers, such as a server.
+    Self.write("Forecast: \(Wording.plainLines("\(error)"))\n")
   }
 
   /// A failure to write does not matter: there is no other place to report it.

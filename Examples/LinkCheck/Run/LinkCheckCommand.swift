@@ -34,9 +34,7 @@ struct LinkCheckCommand {
   private func complain(_ error: any Error) {
     // The names in it may come from strangers, also those on the command line: a shell puts them
     // there for a *.
-    let lines = "\(error)".split(separator: "\n", omittingEmptySubsequences: false).map { Wording.plain(String($0)) }
-    let text = lines.joined(separator: "\n")
-    try? FileHandle.standardError.write(contentsOf: Data("LinkCheck: \(text)\n".utf8))
+    try? StandardStream.error.write("LinkCheck: \(Wording.plainLines("\(error)"))\n")
   }
 
   private func check(_ options: Options) async throws -> Int32 {

@@ -93,9 +93,9 @@ final class Desk {
     }
   }
 
-  /// An error in one line.
+  /// An error in one line, which moves no cursor: the names in it may come from strangers.
   static func text(_ error: any Error) -> String {
-    "\(error)".split(whereSeparator: \.isNewline).joined(separator: " ")
+    Wording.plain("\(error)".split(whereSeparator: \.isNewline).joined(separator: " "))
   }
 
   private func place(of task: AnyWorkflowTask) -> Int {
@@ -289,8 +289,8 @@ final class Desk {
 
   private func result(of task: AnyWorkflowTask) -> String {
     switch task.anyOutcome?.value {
-    case let project as Project: project.folder
-    case let photo as Photo: photo.path
+    case let project as Project: Wording.plain(project.folder)
+    case let photo as Photo: Wording.plain(photo.path)
     case let uploaded as UploadedPhoto: "\(uploaded.bytes) bytes, SHA-256 \(uploaded.sha256.prefix(8))"
     case let metadata as Metadata: "\(metadata.paper), copies: \(metadata.copies)"
     case let receipt as Receipt: "\(receipt.photos.count) photos"

@@ -38,7 +38,8 @@ enum Terminal {
   /// Writes to the standard error output, and ignores failures: there is no other place to report
   /// them.
   static func complain(_ text: String) {
-    try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
+    // The names in it may come from strangers: a shell puts them there for a *.
+    try? StandardStream.error.write(Wording.plainLines(text))
   }
 }
 

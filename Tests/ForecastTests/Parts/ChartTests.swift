@@ -28,6 +28,22 @@ import Testing
         """)
   }
 
+  @Test func whatAServerCallsThings_isShownWithMarksForWhatATerminalWouldObey() throws {
+    let place = Place(
+      name: "He\u{1B}[2Jre", country: "Some\nwhere", latitude: -1.5, longitude: 2, timezone: "UTC")
+    var forecast = forecast()
+    forecast.dailyUnits = ["temperature_2m_max": "\u{1B}C", "precipitation_sum": "\u{1B}mm"]
+    forecast.daily.time[1] = "\u{1B}day"
+    #expect(
+      try Chart(width: 58).text(for: place, forecast) == """
+        He\u{FFFD}[2Jre, Some where  1.5° S 2.0° E
+          by the hour       ▁▅█
+          Sun 29 Mar   -5.0 ███████████·····   5.0 \u{FFFD}C
+          \u{FFFD}day          0.0 ·····███████████  10.0 \u{FFFD}C    3.3 \u{FFFD}mm
+
+        """)
+  }
+
   @Test(arguments: [40, 60, 80, 200]) func lines_areNoLongerThanTheirWidth(_ width: Int) throws {
     let lines = try Chart(width: width).text(for: place, forecast()).split(separator: "\n")
     // Below 50 characters nothing sensible fits.

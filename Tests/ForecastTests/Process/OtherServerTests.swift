@@ -49,6 +49,30 @@ import Testing
         == "Forecast: There is no server at \(address). Start it, or leave --server out for the bundled one.\n")
   }
 
+  @Test func placesThatAServerNames_areToldWithMarksForWhatATerminalWouldObey() async throws {
+    let places = ["A", "B"].map { Self.place.replacing("Norway", with: "\($0)\\u001b[2J") }
+    let result = try await ask(
+      search: .ok("{\"results\":[\(places.joined(separator: ","))]}"), forecast: .ok(forecast())
+    ).0
+    #expect(result.status == 1)
+    #expect(
+      result.errors.hasPrefix("Forecast: “Oslo” may be Oslo, A\u{FFFD}[2J or Oslo, B\u{FFFD}[2J."), "\(result.errors)")
+  }
+
+  @Test func requestsForAPlace_areLoggedWithMarksForWhatATerminalWouldObey() async throws {
+    try await withServer { server in
+      server.route(
+        "/search?q=Oslo",
+        .ok("{\"results\":[\(Self.place.replacing("\"Oslo\"", with: "\"Oslo\\u001b[2J\""))]}"))
+      server.route(Self.forecast, .ok(forecast()))
+      let result = try await Tool.run(
+        "--verbose", "--server", "http://127.0.0.1:\(server.port)", "--days", "1", "Oslo")
+      #expect(result.status == 0)
+      #expect(!result.errors.isEmpty && !result.errors.contains("\u{1B}"), "\(result.errors)")
+      #expect(result.output.hasPrefix("Oslo\u{FFFD}[2J, Norway"), "\(result.output)")
+    }
+  }
+
   @Test func malformedJSON_isTold() async throws {
     let (result, server) = try await ask(forecast: .ok("{\"latitude\":]"))
     #expect(result.status == 1)

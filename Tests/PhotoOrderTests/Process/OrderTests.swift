@@ -54,6 +54,20 @@ import Testing
   }
   #endif
 
+  @Test func namesOfPhotos_areToldWithMarksForWhatATerminalWouldObey() async throws {
+    let folder = try TemporaryFolder()
+    let name = "a\u{1B}[2J\u{9B}31m.jpg"
+    try folder.write(TestPhoto.second, to: name)
+    try folder.write(Data("start all\nfulfill all\nwait\nshow\n".utf8), to: "order.script")
+    let result = try await Program(["--output", "order", "--script", "order.script", name], in: folder).result()
+    #expect(result.status == 0)
+    #expect(result.output.contains("a\u{FFFD}[2J\u{FFFD}31m.jpg"))
+    let missing = try await Program(["gone\u{1B}[2J.jpg"], in: folder).result()
+    #expect(missing.errors.hasPrefix("PhotoOrder: gone\u{FFFD}[2J.jpg does not exist."), "\(missing.errors)")
+    #expect(missing.errors.split(separator: "\n").count == 2)
+    #expect(![result.output, result.errors, missing.errors].contains { $0.contains(/[\u{1B}\u{9B}]/) })
+  }
+
   @Test func whatHappens_isToldInOrder() async throws {
     let result = try await Program.run(in: try TemporaryFolder())
     #expect(result.status == 0)
