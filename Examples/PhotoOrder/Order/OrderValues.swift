@@ -9,8 +9,16 @@ struct Photo: Equatable, Sendable {
   let path: String
   let size: Int
 
-  /// What its copy is called; the number makes it unique.
-  var copyName: String { "\(number)-\(URL(fileURLWithPath: path).lastPathComponent)" }
+  /// What its copy is called; the number makes it unique. Shortened before its ending to the length
+  /// that file systems take.
+  var copyName: String {
+    let name = "\(number)-\(URL(fileURLWithPath: path).lastPathComponent)"
+    let dot = name.lastIndex(of: ".") ?? name.endIndex
+    let ending = name[dot...].utf8.count < 32 ? name[dot...] : ""
+    var stem = name.dropLast(ending.count)
+    while stem.utf8.count + ending.utf8.count > 255 { stem.removeLast() }
+    return String(stem + ending)
+  }
 }
 
 /// The result of *Create Project*.

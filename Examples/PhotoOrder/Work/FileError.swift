@@ -30,7 +30,9 @@ struct FileError: Error, Equatable, CustomStringConvertible {
     case .fileWriteOutOfSpace: "No space left on device"
     case .fileWriteVolumeReadOnly: "Read-only file system"
     case .fileWriteFileExists: "File exists"
-    default: error.localizedDescription
+    case .fileWriteInvalidFileName: "File name too long"
+    // A sentence, which the caller ends.
+    default: error.localizedDescription.replacing(/\.$/, with: "")
     }
   }
 }

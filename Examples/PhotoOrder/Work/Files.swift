@@ -36,12 +36,14 @@ enum OutputFile {
   }
 
   /// Makes an empty file, or empties the one that is there.
-  static func open(_ path: String) throws -> FileHandle {
+  ///
+  /// - Parameter target: what errors name: where the file will be when it is complete.
+  static func open(_ path: String, for target: String) throws -> FileHandle {
     do {
       try Data().write(to: URL(fileURLWithPath: path))
       return try FileHandle(forWritingTo: URL(fileURLWithPath: path))
     } catch {
-      throw FileError("\(path) cannot be written", error, remedy: remedy)
+      throw FileError("\(target) cannot be written", error, remedy: remedy)
     }
   }
 

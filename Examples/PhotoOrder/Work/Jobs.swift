@@ -39,7 +39,8 @@ struct UploadJob: FileJob {
   private let photo: Photo
   private let copy: String
   /// Where the copy is until it is complete; in another place for each attempt, for two may be
-  /// under way when the first was cancelled.
+  /// under way when the first was cancelled. Its name is short, for that of the copy may have all
+  /// the length that there is.
   private let partial: String
   private var stage = Stage.begin
   private var checksum = SHA256()
@@ -50,7 +51,7 @@ struct UploadJob: FileJob {
   init(_ photo: Photo, to project: Project) {
     self.photo = photo
     copy = project.photoFolder + "/" + photo.copyName
-    partial = "\(copy).\(UUID().uuidString).part"
+    partial = "\(project.photoFolder)/.\(photo.number)-\(UUID().uuidString).part"
   }
 
   /// Copying is one half, verifying the other.
@@ -63,11 +64,11 @@ struct UploadJob: FileJob {
     switch stage {
     case .begin:
       let source = try InputFile.open(photo.path)
-      stage = .copy(from: source, to: try OutputFile.open(partial))
+      stage = .copy(from: source, to: try OutputFile.open(partial, for: copy))
     case .copy(let source, let target):
       if let piece = try InputFile.piece(of: source, photo.path) {
         checksum.add(piece)
-        try OutputFile.append(piece, to: target, partial)
+        try OutputFile.append(piece, to: target, copy)
         copied += piece.count
       } else {
         expected = checksum.finish()

@@ -40,6 +40,30 @@ import Testing
     #expect(try folder.read("order/photos/1-a.jpg") == TestPhoto.first)
   }
 
+  /// A name of a file has 255 bytes at most, and the copy has a number before it.
+  @Test(arguments: [
+    (String(repeating: "a", count: 240) + ".jpg", "1-" + String(repeating: "a", count: 240) + ".jpg"),
+    (String(repeating: "é", count: 125) + ".jpeg", "1-" + String(repeating: "é", count: 124) + ".jpeg"),
+    ("a." + String(repeating: "b", count: 253), "1-a." + String(repeating: "b", count: 251)),
+    (String(repeating: "a", count: 255), "1-" + String(repeating: "a", count: 253)),
+  ])
+  func upload_ofAPhotoWithALongName_copiesIt_withAShorterNameIfNeedBe(_ name: String, _ copy: String) throws {
+    try folder.write(TestPhoto.second, to: name)
+    _ = try run(ProjectJob(title: "Test", folder: project.folder))
+    let uploaded = try run(UploadJob(try Photo(number: 1, path: folder.path + "/" + name), to: project)).result
+    #expect(uploaded.file == "photos/" + copy)
+    #expect(try folder.list("order/photos") == [copy])
+    #expect(try folder.read("order/photos/" + copy) == TestPhoto.second)
+  }
+
+  @Test func write_toANameThatIsTooLong_saysSo() throws {
+    let path = folder.path + "/" + String(repeating: "a", count: 300)
+    let error = #expect(throws: FileError.self) { try OutputFile.write(Data("text".utf8), to: path) }
+    #expect(error?.problem == "\(path) cannot be written: File name too long.")
+    let opening = #expect(throws: FileError.self) { try OutputFile.open(path, for: path) }
+    #expect(opening?.problem == "\(path) cannot be written: File name too long.")
+  }
+
   @Test func upload_thatIsDiscarded_leavesNothing_whereverItWas() throws {
     _ = try run(ProjectJob(title: "Test", folder: project.folder))
     for steps in 0..<10 {
