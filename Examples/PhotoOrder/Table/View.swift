@@ -85,12 +85,14 @@ final class LiveView: View {
     drawn = []
   }
 
-  /// Draws over what was drawn before.
+  /// Draws over what was drawn before. Has the terminal cut lines that are too long, which would
+  /// else take a second line: a character may be two columns wide.
   private func draw(_ lines: [String]) {
     guard lines != drawn else { return }
     var text = drawn.isEmpty ? "" : "\r\u{1B}[\(drawn.count)A"
+    text += "\u{1B}[?7l"
     for line in lines { text += line + "\u{1B}[K\n" }
-    output.write(text + "\u{1B}[J")
+    output.write(text + "\u{1B}[J\u{1B}[?7h")
     drawn = lines
   }
 }
