@@ -47,7 +47,7 @@ struct PhotoOrderCommand {
     let feed = EventFeed(order.workflow) { send.yield(.notice($0)) }
     order.workflow.delegate = feed
     bench.holds.whenStopped = { send.yield(.stopped) }
-    let signals = Signals(end: { send.yield(.signal($0)) }, redraw: { send.yield(.redraw) })
+    let signals = await Signals(end: { send.yield(.signal($0)) }, redraw: { send.yield(.redraw) })
 
     let desk = Desk(order, bench: bench, paths: preparation.photos, feed: feed)
     let isUnicode = Terminal.speaksUnicode

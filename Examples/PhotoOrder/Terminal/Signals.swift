@@ -15,17 +15,21 @@ import Darwin
 final class Signals: @unchecked Sendable {  // `sources` is a constant, and what is in it is thread-safe
   private let sources: [any DispatchSourceSignal]
 
+  /// Returns when signals are told of: one that came before would be lost.
+  ///
   /// - Parameters:
   ///   - end: called at the first signal that ends the program; the second one ends it at once.
   ///   - redraw: called when the size of the terminal has changed, and when the program goes on
   ///     after Ctrl-Z.
-  init(end: @escaping @Sendable (Int32) -> Void, redraw: @escaping @Sendable () -> Void) {
+  init(end: @escaping @Sendable (Int32) -> Void, redraw: @escaping @Sendable () -> Void) async {
+    let (registered, register) = AsyncStream.makeStream(of: Void.self)
     let queue = DispatchQueue(label: "Signals")
     func source(_ number: Int32, _ body: @escaping @Sendable () -> Void) -> any DispatchSourceSignal {
       // Otherwise the signal would do what it does before the source can tell of it.
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
       source.setEventHandler(handler: body)
+      source.setRegistrationHandler { register.yield() }
       source.activate()
       return source
     }
@@ -45,6 +49,8 @@ final class Signals: @unchecked Sendable {  // `sources` is a constant, and what
     }
     sources.append(source(SIGWINCH, redraw))
     self.sources = sources
+    var next = registered.makeAsyncIterator()
+    for _ in sources { await next.next() }
   }
 
   /// Lets Ctrl-Z give the shell a terminal in its usual mode, and enters raw mode again when the
