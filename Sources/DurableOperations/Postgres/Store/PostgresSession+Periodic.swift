@@ -109,9 +109,12 @@ extension PostgresWork {
     }
   }
 
+  /// How many times are enqueued in one transaction: rounds wait meanwhile.
+  private static let mostTimesAtOnce = 100
+
   fileprivate func enqueueOccurrences() throws -> (enqueued: [JobRequest], unreadable: (any Error)?) {
     var (enqueued, unreadable): ([JobRequest], (any Error)?) = ([], nil)
-    var hasWaited = false
+    var (hasWaited, room) = (false, Self.mostTimesAtOnce)
     let now = try now()
     let due = try run(
       "due_periodic", "\(Self.periodicRows(schema)) WHERE next_at <= $1 ORDER BY name FOR UPDATE SKIP LOCKED"
@@ -129,12 +132,15 @@ extension PostgresWork {
       guard store.state.withLock({ $0.kindNumbers[KindName(row.kind)] }) != nil else { continue }
       // Others may have more keys locked: rounds wait meanwhile. The next look tries again.
       if hasWaited, row.options.uniqueKey != nil { continue }
-      let times = row.due(at: now)
+      // The next look enqueues the rest.
+      guard room > 0 else { break }
+      let times = row.due(at: now).prefix(room)
       do {
         for time in times {
           if let job = try enqueue(row, at: time) { enqueued.append(job) }
         }
         try reach(times.last ?? Date(milliseconds: now), row)
+        room -= times.count
       } catch let error as PostgresError where error.code == .busy && connection.transactionState == .inTransaction {
         // A suspension interrupts it, too.
         try store.refuseWhileSuspended()

@@ -7,8 +7,9 @@ extension PostgresSession {
     do {
       try giveNumbers(toKindsOf: batches.joined())
       let jobs = batches.flatMap(\.self)
-      if !jobs.isEmpty, jobs.count <= PostgresStore.mostAtOnce, jobs.allSatisfy(\.standsAlone) {
-        var ids = try transaction { try $0.enqueueAtOnce(jobs) }[...]
+      if !jobs.isEmpty, jobs.allSatisfy(\.standsAlone) {
+        let isOnePart = try PostgresStore.parts(of: jobs).count == 1
+        var ids = try transaction { isOnePart ? try $0.enqueueAtOnce(jobs) : try $0.enqueue(jobs) }[...]
         return batches.map { batch in
           defer { ids.removeFirst(batch.count) }
           return .success(Array(ids.prefix(batch.count)))

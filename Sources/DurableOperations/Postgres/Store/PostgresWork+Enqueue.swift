@@ -73,8 +73,7 @@ extension PostgresWork {
   private func insert(_ jobs: [JobRequest]) throws -> [JobID] {
     var ids: [JobID] = []
     ids.reserveCapacity(jobs.count)
-    for first in stride(from: 0, to: jobs.count, by: PostgresStore.mostAtOnce) {
-      let part = jobs[first..<min(first + PostgresStore.mostAtOnce, jobs.count)]
+    for part in try PostgresStore.parts(of: jobs) {
       ids += Self.ids(try run("insert", Self.insertion(schema)) { try bind(part, to: &$0) })
     }
     return ids
@@ -146,10 +145,9 @@ extension PostgresWork {
     }
     // Not more at once than the buffers of both sides hold.
     var ids: [JobID] = []
-    for first in stride(from: 0, to: jobs.count, by: PostgresStore.mostAtOnce) {
-      let part = jobs[first..<min(first + PostgresStore.mostAtOnce, jobs.count)]
+    for part in try PostgresStore.parts(of: jobs) {
       let results = try run { pipeline in
-        if first == 0, keys.count > 1 { try lock(keys, in: &pipeline) }
+        if part.startIndex == 0, keys.count > 1 { try lock(keys, in: &pipeline) }
         let statement = statement("enqueue_job", Self.enqueueing(schema))
         for job in part { try pipeline.add(statement) { try bind(job, to: &$0) } }
       }
@@ -253,5 +251,23 @@ extension PostgresStore {
   /// The maximum number of jobs of a statement: finding a number in an array takes as long as the
   /// array is.
   static let mostAtOnce = 500
+  /// How many bytes the jobs of a statement may have together, unless it is one.
+  private static let mostBytesAtOnce = 8 << 20
+  /// How many bytes a job may have: the server takes no message of a gigabyte.
+  static let mostBytesOfAJob = 512 << 20
+
+  /// Cuts jobs into parts that are stored one after the other.
+  static func parts(of jobs: [JobRequest]) throws -> [ArraySlice<JobRequest>] {
+    var (parts, first, size) = ([ArraySlice<JobRequest>](), 0, 0)
+    for (index, job) in jobs.enumerated() {
+      let added = try job.payload.count
+      if index > first, index - first == mostAtOnce || size + added > mostBytesAtOnce {
+        parts.append(jobs[first..<index])
+        (first, size) = (index, 0)
+      }
+      size += added
+    }
+    return first < jobs.count ? parts + [jobs[first...]] : parts
+  }
 }
 #endif
