@@ -140,6 +140,7 @@ extension PostgresWork {
   // MARK: - With keys and prerequisites
 
   private func insertEach(_ jobs: [JobRequest]) throws -> [JobID] {
+    for job in jobs { try PostgresParameters.check(job.options.uniqueKey) }
     let keys = jobs.compactMap { job in
       job.options.uniqueKey.map { (kind: lane(of: job) >> 2, key: $0.value) }
     }
@@ -268,6 +269,22 @@ extension PostgresStore {
       size += added
     }
     return first < jobs.count ? parts + [jobs[first...]] : parts
+  }
+}
+
+extension PostgresParameters {
+  /// How many bytes a unique key may have: an entry of an index has at most 2,704.
+  private static let mostOfAKey = 2600
+
+  /// Throws if the server cannot store a key.
+  static func check(_ key: UniqueKey?) throws(PostgresError) {
+    guard let key = key?.value else { return }
+    guard key.utf8.count <= mostOfAKey else {
+      throw PostgresError(
+        .statement, message: "a unique key has \(key.utf8.count) bytes, and may have \(mostOfAKey) on a server")
+    }
+    var parameters = PostgresParameters()
+    try parameters.bind(key)
   }
 }
 #endif
