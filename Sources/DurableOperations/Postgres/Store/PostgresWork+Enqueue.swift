@@ -39,7 +39,8 @@ extension PostgresWork {
 
   private func lane(of job: JobRequest) -> Int64 {
     // A job of another lane would never be claimed.
-    guard let kind = store.state.withLock({ $0.kindNumbers[KindName(job.kind)] }) else {
+    let name = KindName(job.kind)
+    guard let kind = store.state.withLock({ $0.kindNumbers[name] }) ?? uncommittedKindNumbers[name] else {
       preconditionFailure("A job of the kind \(job.kind) is stored before its kind has a number")
     }
     return JobLane.number(ofKind: kind) | (job.options.requiresNetwork ? JobLane.Bit.network.rawValue : 0)
