@@ -219,7 +219,7 @@ extension DurableQueue {
     public var retention: Retention = .keep(.seconds(24 * 3600))
     /// What becomes of jobs whose kind this process has not registered.
     public var unknownKinds: UnknownKinds = .leave
-    /// How many bytes of JSON a job may take. One mebibyte by default.
+    /// How many bytes of JSON a job may take. One mebibyte by default; at most 512 on a server.
     public var maxPayloadSize: Int = 1 << 20
     /// How long to wait for another process that has locked the database. Five seconds by default.
     /// On a server this is `lock_timeout`: how long a statement waits for what another transaction

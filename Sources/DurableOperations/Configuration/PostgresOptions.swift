@@ -46,7 +46,8 @@ public struct PostgresOptions: Sendable, Hashable {
   /// Makes options.
   ///
   /// - Parameters:
-  ///   - schema: the schema of the tables, 1 to 63 bytes. The queue makes it if it does not exist.
+  ///   - schema: the schema of the tables, 1 to 63 bytes without control characters and `$$`. The
+  ///     queue makes it if it does not exist.
   ///   - maxConnections: the maximum number of connections, at least 1. One connection is for
   ///     running jobs and for `enqueue` with `await`; the rest serve all other calls. The queue
   ///     opens one more to listen, and one more for a moment when it is opened or suspended and
@@ -71,9 +72,13 @@ public struct PostgresOptions: Sendable, Hashable {
   }
 
   func check() {
+    // The text of the functions stands between `$$`, and is cut at the ends of lines. The server
+    // sees bytes: a character may be a `$` and an accent.
+    let isPlain = schema.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     require(
-      !schema.isEmpty && schema.utf8.count <= 63 && !schema.utf8.contains(0) && !schema.contains("$$"),
-      "PostgresOptions.schema is “\(HarmlessText.line(schema))”. Use a name of 1 to 63 bytes, without U+0000 and $$.")
+      isPlain && !schema.isEmpty && schema.utf8.count <= 63 && !schema.utf8.contains("$$".utf8),
+      "PostgresOptions.schema is “\(HarmlessText.line(schema))”. Use a name of 1 to 63 bytes, without control characters "
+        + "and $$.")
     require(maxConnections >= 1, "PostgresOptions.maxConnections is \(maxConnections). Use 1 or more.")
     require(
       statementTimeout > .zero, "PostgresOptions.statementTimeout is \(statementTimeout). Use a positive duration.")

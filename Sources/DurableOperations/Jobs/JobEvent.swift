@@ -49,8 +49,9 @@ public struct JobEvent: Sendable, CountedEvent {
     /// The operation of an attempt was cancelled, but has not ended within
     /// ``DurableQueue/Configuration/unresponsiveAfter``. It keeps its slot until it ends.
     public static let unresponsive = Kind(value: .unresponsive)
-    /// ``DurableQueue/stop(grace:givingUpAfter:)`` gave up waiting for an attempt. Another process
-    /// takes the job when the lease of this one is over.
+    /// ``DurableQueue/stop(grace:givingUpAfter:)`` gave up waiting for an attempt, and no other
+    /// call waits. Another process takes the job when the lease of this one is over, unless this
+    /// queue is started or stopped again before. Reported once for each attempt.
     public static let abandoned = Kind(value: .abandoned)
     /// The store refused the result of a job: another process has taken the job.
     public static let leaseLost = Kind(value: .leaseLost)

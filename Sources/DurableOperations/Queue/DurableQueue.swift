@@ -120,10 +120,10 @@ public final class DurableQueue: Sendable {
   /// begin the job before the operation has ended. A job that awaits this call waits for itself
   /// until the grace is over: call it from elsewhere.
   ///
-  /// With a patience, the wait is limited. The queue reports each job that has not ended by then as
-  /// ``JobEvent/Kind/abandoned``, and leaves it to the lease of this process. Each call has a
-  /// patience of its own: one without a limit waits on, and the lease is renewed as long as it
-  /// waits; one that comes later waits for what still runs. A process that must exit uses it:
+  /// With a patience, the wait is limited. Each call has a patience of its own: others wait on, and
+  /// the lease of this process is renewed as long as one waits. When none does, the queue reports
+  /// each job that has not ended as ``JobEvent/Kind/abandoned``, and leaves it to the lease. A
+  /// later call waits for what still runs. A process that must exit uses it:
   ///
   /// ```swift
   /// signal(SIGTERM, SIG_IGN)

@@ -22,6 +22,8 @@ final class Execution: @unchecked Sendable {  // the fields that change are touc
   var interruption: Interruption?
   /// Whether the queue has reported that its operation does not end.
   var isToldOf = false
+  /// Whether the queue has reported that it left the job to the lease.
+  var isLeftToLease = false
   /// Whether its operation has ended. What became of it is being found out, also by code of the
   /// user.
   var isEnding = false

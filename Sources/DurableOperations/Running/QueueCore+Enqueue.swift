@@ -74,10 +74,19 @@ extension QueueCore {
     return try reply.take()
   }
 
+  /// About how many jobs are stored in one turn: rounds and looks, which renew the lease, wait
+  /// meanwhile.
+  private static let mostOfATurn = 2000
+
   private func storePending(in store: any StoreSession) {
-    let pending = withLock { storage in
-      defer { storage.pendingEnqueues = [] }
-      return storage.pendingEnqueues
+    let (pending, isMoreLeft) = withLock { storage in
+      var room = Self.mostOfATurn
+      let pending = storage.pendingEnqueues.prefix { next in
+        defer { room -= next.jobs.count }
+        return room > 0
+      }
+      storage.pendingEnqueues.removeFirst(pending.count)
+      return (Array(pending), !storage.pendingEnqueues.isEmpty)
     }
     do {
       finish(zip(pending, try store.enqueue(pending.map(\.jobs))).map { ($0, $1) }, in: store)
@@ -85,6 +94,7 @@ extension QueueCore {
       finish(pending.map { ($0, .failure(error)) }, in: store)
     }
     pump()
+    if isMoreLeft { database.async { [self] store in storePending(in: store) } }
   }
 
   private func finish(_ results: [(PendingEnqueue, Result<[JobID], any Error>)], in store: any StoreSession) {

@@ -175,7 +175,7 @@ extension QueueCore {
         self.delay(afterAttempt: $0, of: execution.job)
       }
     if interruption == .lostLease { events.tell(.leaseLost(execution.job.id, kind: execution.kindName)) }
-    let (timer, stops) = withLock { storage in
+    let (timer, stops, abandoned) = withLock { storage in
       storage.executions[number] = nil
       // Also in between.
       if execution.isGivenBack { pending?.isGivenBack = true }
@@ -183,11 +183,14 @@ extension QueueCore {
       if storage.executionNumbers[execution.job.id] == number { storage.executionNumbers[execution.job.id] = nil }
       storage.state.ended(kind: execution.job.kind, isAlone: execution.job.isAlone, pending)
       execution.core = nil
-      return (execution.timer.take(), storage.takeEndedStops())
+      let stops = storage.takeEndedStops()
+      // Another stop may have given up what still runs, and these were the last that waited.
+      let abandoned = stops.isEmpty || storage.executions.isEmpty ? nil : storage.giveUpUnlessAwaited()
+      return (execution.timer.take(), stops, abandoned)
     }
     if let timer { clock.timekeeper.cancel(timer) }
     execution.place?.giveBack()
-    end(stops)
+    if let abandoned { abandon(abandoned, telling: abandoned, ending: stops) } else { end(stops) }
     pump()
   }
 

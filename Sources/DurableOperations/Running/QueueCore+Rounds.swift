@@ -83,17 +83,18 @@ extension QueueCore {
   private func fail(_ round: RunnerState.Round, with error: any Error) {
     tellFailure(error)
     giveBack(round.places)
-    let (failures, stops): (Int?, [WaitingStop]) = withLock { storage in
+    let (failures, stops, graceTimer): (Int?, [WaitingStop], Timekeeper.Timer?) = withLock { storage in
       storage.failuresInARow += 1
       storage.state.roundFailed(round)
       // A stop does not wait for a disk for ever. What could not be written is written after the
       // next start, or the jobs run again in another process.
       if round.isLast, storage.state.phase == .stopping, storage.failuresInARow >= 3 {
         storage.state.giveUp()
-        return (nil, storage.takeStopWaiters())
+        return (nil, storage.takeStopWaiters(), storage.grace.take()?.timer)
       }
-      return (storage.failuresInARow, [])
+      return (storage.failuresInARow, [], nil)
     }
+    if let graceTimer { clock.timekeeper.cancel(graceTimer) }
     end(stops)
     // The places that started meanwhile.
     giveBack(withLock { $0.state.takeUnneededPlaces() })

@@ -45,12 +45,12 @@ extension QueueCore {
     let graceEnd = clock.timekeeper.now + max(grace, .zero)
     // Made now, so that all is noted at once: a start may come at any time, also from user code.
     let graceTimer =
-      grace > .zero ? clock.timekeeper.at(graceEnd) { [weak self] in self?.graceIsOver(setFor: graceEnd) } : nil
+      grace > .zero ? clock.timekeeper.at(graceEnd) { [weak self] in self?.graceIsOver() } : nil
     let patience = patience.map { patience in
       let end = graceEnd + max(patience, .zero)
       return (end: end, timer: clock.timekeeper.at(end) { [weak self] in self?.patienceIsOver() })
     }
-    let stop = waiter().map { WaitingStop(waiter: $0, patience: patience) }
+    let stop = waiter().map { WaitingStop(waiter: $0, graceEnd: graceEnd, patience: patience) }
     let (isStopping, isResuming, ended, places, unneeded) = withLock {
       storage -> (Bool, Bool, [WaitingStop], [JobPlace], Timekeeper.Timer?) in
       if let stop { storage.stopWaiters.append(stop) }
@@ -71,7 +71,8 @@ extension QueueCore {
     // Either may have ended before it was noted.
     if clock.timekeeper.hasPassed(graceEnd) { graceIsOver() }
     if let patience, clock.timekeeper.hasPassed(patience.end) { patienceIsOver() }
-    // The lease of jobs for which the queue waits again is renewed again.
+    // The lease of jobs for which the queue waits again is renewed again. If the process ends all
+    // the same, that still does not count against them: a stop has given them up.
     if isResuming { database.async { [self] in poll($0) } }
     pump()
   }
@@ -90,22 +91,27 @@ extension QueueCore {
   private func patienceIsOver() {
     let now = clock.timekeeper.now
     // Both may end at once, and what is abandoned must have been told to end.
-    if withLock({ $0.stopWaiters.contains { $0.givesUp(at: now) } }) { graceIsOver() }
-    let (overtaken, abandoned, stops) = withLock { storage -> ([WaitingStop], [Execution], [WaitingStop]) in
+    graceIsOver()
+    let (stops, abandoned, untold) = withLock { storage -> ([WaitingStop], [Execution]?, [Execution]) in
       let overtaken = storage.takeOvertakenStops { $0.givesUp(at: now) }
-      let stops = storage.takeStopWaiters { $0.givesUp(at: now) }
-      guard !stops.isEmpty else { return (overtaken, [], []) }
-      if storage.stopWaiters.isEmpty { storage.state.giveUp() }
-      // The flag on the server or in the file is for those too that are ending.
-      return (overtaken, storage.executions.values.sorted { $0.number < $1.number }, stops)
+      // One that was noted since, and has to end its grace first, comes here itself.
+      let stops = storage.isGraceOver ? storage.takeStopWaiters { $0.givesUp(at: now) } : []
+      let untold = overtaken.isEmpty && stops.isEmpty ? nil : storage.giveUpUnlessAwaited()
+      // Attempts that a start has overtaken go on.
+      guard !stops.isEmpty || untold != nil else { return (overtaken, nil, []) }
+      // The flag on the server or in the file is for those too that are ending, or are awaited.
+      return (overtaken + stops, storage.executions.values.sorted { $0.number < $1.number }, untold ?? [])
     }
-    // Attempts that a start has overtaken go on.
-    end(overtaken)
-    guard !stops.isEmpty else { return }
+    guard let abandoned else { return end(stops) }
+    abandon(abandoned, telling: untold, ending: stops)
+  }
+
+  /// Notes that stops no longer wait for attempts, and then ends the stops.
+  ///
+  /// - Parameter untold: the attempts of which is to be told that they are left to the lease.
+  func abandon(_ abandoned: [Execution], telling untold: [Execution], ending stops: [WaitingStop]) {
     giveBack(withLock { $0.state.takeUnneededPlaces() })
-    for execution in abandoned where withLock({ _ in !execution.isEnding }) {
-      events.report(.abandoned(execution.job.id, kind: execution.kindName))
-    }
+    for execution in untold { events.report(.abandoned(execution.job.id, kind: execution.kindName)) }
     // After a round that is under way: some of the attempts in it may have ended.
     database.async { [self] store in
       writeEnds(in: store, abandoned: abandoned)
@@ -127,11 +133,15 @@ extension QueueCore {
     }
   }
 
-  /// - Parameter end: the end of the grace whose timer calls; nil for the grace that there is. The
-  ///   timer may come late, when there is another grace.
-  func graceIsOver(setFor end: Timekeeper.Time? = nil) {
+  /// Tells what runs to end, if the grace of a stop that waits is over: who calls may be late, when
+  /// there are other stops. No stop waits when a queue is released, which gives no grace.
+  func graceIsOver() {
+    let now = clock.timekeeper.now
     let (executions, timer) = withLock { storage -> ([Execution], Timekeeper.Timer?) in
-      guard storage.state.phase == .stopping, end == nil || storage.grace?.end == end else { return ([], nil) }
+      let stops = storage.stopWaiters
+      guard storage.state.phase == .stopping, stops.isEmpty || stops.contains(where: { $0.graceEnd <= now }) else {
+        return ([], nil)
+      }
       // For jobs that a round under way has claimed by now.
       storage.isGraceOver = true
       return (storage.interruptAll(.stop), storage.grace.take()?.timer)
@@ -147,5 +157,15 @@ extension QueueCore.Storage {
     if let grace, grace.end <= end { return timer }
     defer { grace = (end, timer) }
     return grace?.timer
+  }
+
+  /// Leaves what still runs to the lease, unless a stop waits, also one that was overtaken: the
+  /// queue stops on for it. Returns the attempts of which that is to be told; nil if one waits.
+  mutating func giveUpUnlessAwaited() -> [Execution]? {
+    guard state.phase == .stopping, stopWaiters.isEmpty, overtakenStops.isEmpty else { return nil }
+    state.giveUp()
+    let untold = executions.values.filter { !$0.isEnding && !$0.isLeftToLease }
+    for execution in untold { execution.isLeftToLease = true }
+    return untold.sorted { $0.number < $1.number }
   }
 }

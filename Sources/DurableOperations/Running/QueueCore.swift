@@ -17,6 +17,7 @@ final class QueueCore: Sendable {
     /// The slots of the user's queue that exist or were requested, by their numbers.
     var places: [Int: JobPlace] = [:]
     /// Stops that wait until nothing runs and all is written. While there is one, the queue stops.
+    /// It may stop without one: when it is released, or for those that were overtaken.
     var stopWaiters: [WaitingStop] = []
     /// Stops that a start or a suspension has overtaken: each waits for what ran then.
     var overtakenStops: [WaitingStop] = []
@@ -100,6 +101,7 @@ final class QueueCore: Sendable {
 /// A stop that waits.
 struct WaitingStop {
   let waiter: CheckedContinuation<Void, Never>
+  let graceEnd: Timekeeper.Time
   /// When it gives up waiting, and the timer for it; nil for no limit.
   let patience: (end: Timekeeper.Time, timer: Timekeeper.Timer)?
   /// The numbers of the executions for which it waits, if it was overtaken.

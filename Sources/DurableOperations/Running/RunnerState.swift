@@ -7,6 +7,7 @@ import Foundation
 /// idle ── start ──▶ running ── stop ──▶ stopping ── nothing runs, all is written ──▶ idle
 ///                      ▲                    │
 ///                      └────── start ───────┘
+/// idle ── stop, something still runs or is unwritten ──▶ stopping
 /// ```
 ///
 /// The queue uses the database in rounds, one at a time: each writes what has ended since the last,
@@ -101,8 +102,11 @@ struct RunnerState {
 
   /// Returns false if there is nothing to stop.
   mutating func stop() -> Bool {
-    // A stop may have given up on what still runs, or was not written.
-    guard phase != .idle || runningCount > 0 || !acknowledgements.isEmpty else { return false }
+    // A stop may have given up what still runs, is not written, or is being written: in a round, or
+    // outside, by a process that has not left.
+    guard phase != .idle || runningCount > 0 || !acknowledgements.isEmpty || isInRound || worker != nil else {
+      return false
+    }
     phase = .stopping
     return true
   }

@@ -81,8 +81,8 @@ protocol StoreSession: AnyObject {
 
   /// Enqueues the due periodic jobs. If the clock was set back, another transaction brings back
   /// those that would stay away for long. `unreadable`: why one of them could not be read, or, on a
-  /// server, could not be stored since another transaction has locked its key: the next look tries
-  /// that one again.
+  /// server, could not be stored, such as since another transaction has locked its key: the next
+  /// look tries that one again.
   func enqueueOccurrences() throws -> (enqueued: [JobRequest], unreadable: (any Error)?)
 
   /// Makes a batch of scheduled jobs that are due wait. Returns whether there were any.

@@ -1,5 +1,6 @@
 import CompositeOperationsTestKit
 import Foundation
+import TestSupport
 import Testing
 
 @testable import DurableOperations
@@ -22,6 +23,30 @@ import Testing
     #expect(try queue.counts().total == 0)
     let id = try queue.enqueue(Payment(amounts: ["b": nil, key: 1.5]))
     #expect(try queue.job(id)?.decoded(as: Payment.self).amounts[key] == 1.5)
+  }
+
+  /// Of many jobs: a round must not wait until all of them are stored.
+  @Test(arguments: Engine.available) func enqueuedByManyCalls_othersComeInBetween(on engine: Engine) async throws {
+    let queue = try DurableQueue(location: engine.location())
+    let mayBegin = Gate(), seen = EventRecorder<Int>()
+    queue.core.database.async { _ in mayBegin.waitBlocking() }
+    try await withThrowingTaskGroup(of: Int.self) { group in
+      for number in 1...3 {
+        group.addTask {
+          try await queue.enqueue(contentsOf: (0..<1500).map { Count(number: $0) }).count
+        }
+        await until(queue.core.withLock { $0.pendingEnqueues.count } == number)
+      }
+      // Its turn comes after that of the calls, which cannot store all at once.
+      queue.core.database.async { session in
+        seen.record((try? session.ids(JobFilter(states: [.waiting])).count) ?? -1)
+      }
+      mayBegin.open()
+      for try await count in group { #expect(count == 1500) }
+    }
+    await seen.wait(forCount: 1)
+    #expect(seen.events == [3000])
+    #expect(try await queue.counts().total == 4500)
   }
 
   @Test(arguments: Engine.available) func oneOfManyIsBad_noneIsStored(on engine: Engine) throws {

@@ -79,6 +79,23 @@ import Testing
         _ = try DurableQueue(location: .memory).jobs(limit: -1)
       }, says: "limit -1")
   }
+
+  @Test func payloadsLargerThanAServerTakes() async {
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        var configuration = DurableQueue.Configuration()
+        configuration.maxPayloadSize = 1 << 30
+        _ = try DurableQueue(location: .postgres("postgresql:///none"), configuration: configuration)
+      }, says: "maxPayloadSize is 1073741824. Use 536870912 or less on a server.")
+  }
+
+  /// The second one is no `$$` for Swift, which sees a `$` with an accent.
+  @Test(arguments: ["a$$b", "a$$\u{301}b", "a;\nb", ""]) func schemaThatCutsTheTextOfFunctions(_ name: String) async {
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [name] in
+        _ = try DurableQueue(location: .postgres("postgresql:///none", PostgresOptions(schema: name)))
+      }, says: "Use a name of 1 to 63 bytes, without control characters and $$.")
+  }
 }
 
 private struct Nameless: Job {

@@ -186,16 +186,21 @@ import Testing
     }
     await until(stopped.isOpen || harness.queue.core.withLock { $0.stopWaiters.count == 1 })
     try #require(!stopped.isOpen)
+    try await renewLease(of: harness)
+    #expect(!stopped.isOpen)
+    operation.release()
+    await second.value
+    #expect(try await harness.queue.counts()[.waiting] == 1)
+  }
+
+  /// Moves the time until the lease of the queue is renewed.
+  private func renewLease(of harness: Harness) async throws {
     let before = try #require(try await harness.queue.workers().first?.leaseEnd)
     var turns = Turns()
     while try await harness.queue.workers().first?.leaseEnd == before, !Task.isCancelled {
       harness.clock.advance(by: .seconds(1))
       await turns.next()
     }
-    #expect(!stopped.isOpen)
-    operation.release()
-    await second.value
-    #expect(try await harness.queue.counts()[.waiting] == 1)
   }
 
   /// The lease of what it gave up is not renewed.
@@ -222,18 +227,147 @@ import Testing
     let core = harness.queue.core
     let first = Task { await harness.queue.stop(grace: .seconds(10)) }
     await until(core.withLock { $0.grace != nil })
-    let end = try #require(core.withLock { $0.grace?.end })
     harness.queue.start()
     harness.clock.advance(by: .seconds(10))
     let second = Task { await harness.queue.stop(grace: .seconds(10)) }
     await until(core.withLock { $0.grace != nil })
-    core.graceIsOver(setFor: end)
+    core.graceIsOver()
     #expect(!operation.cancelRequested.isOpen)
     harness.clock.advance(by: .seconds(10))
     await operation.cancelRequested.wait()
     operation.release()
     await first.value
     await second.value
+  }
+
+  /// A queue that is asked by a stop whether it is suspended, and calls `look` once then.
+  private final class WatchedQueue: OperationQueue, @unchecked Sendable {  // what is its own is behind a lock
+    let look = LockBox<(@Sendable () -> Void)?>(nil)
+
+    override var isSuspended: Bool {
+      get {
+        // A thread of the store asks, too.
+        if DispatchQueue.getSpecific(key: StoreQueue.current) == nil { look.withLock { $0.take() }?() }
+        return super.isSuspended
+      }
+      set { super.isSuspended = newValue }
+    }
+  }
+
+  /// As if the thread of the first stop got no processor before it looks whether its grace is over.
+  @Test func startedAndStoppedAgain_firstStopGoesOnLate_leavesTheSecondItsGrace() async throws {
+    let slots = WatchedQueue(), operation = NeverFinishingOperation<Void>(holdsOn: true)
+    let harness = try Harness(.memory) { $0.operationQueue = slots }
+    let queue = harness.queue, core = queue.core
+    try await queue.register(Count.self) { _, _ in operation }
+    queue.start()
+    try await queue.enqueue(Count(number: 1))
+    await operation.started.wait()
+    let hasGoneOn = Gate()
+    let second = Task {
+      await withCheckedContinuation { second in
+        slots.look.withLock {
+          $0 = {
+            queue.start()
+            core.stop(grace: .seconds(60)) { second }
+          }
+        }
+        Task {
+          await withCheckedContinuation { first in
+            core.stop(grace: .zero) { first }
+            hasGoneOn.open()
+          }
+        }
+      }
+    }
+    await hasGoneOn.wait()
+    #expect(!operation.cancelRequested.isOpen && core.withLock { !$0.isGraceOver && $0.grace != nil })
+    harness.clock.advance(by: .seconds(60))
+    await operation.cancelRequested.wait()
+    operation.release()
+    await second.value
+  }
+
+  @Test(arguments: Engine.available) func startedAgain_laterStopGivesUp_firstWaitsOn_andTheLeaseIsRenewed(
+    on engine: Engine
+  ) async throws {
+    let (harness, operation) = try await executing(on: engine)
+    let stopped = Gate()
+    let first = Task {
+      await harness.queue.stop(grace: .zero)
+      stopped.open()
+    }
+    await operation.cancelRequested.wait()
+    harness.queue.start()
+    await harness.queue.stop(grace: .zero, givingUpAfter: .zero)
+    try #require(!stopped.isOpen && harness.queue.core.withLock { $0.state.phase } == .stopping)
+    try await renewLease(of: harness)
+    operation.release()
+    await first.value
+    await harness.queue.hasPumped { $0.phase == .idle }
+    #expect(try await harness.queue.counts()[.waiting] == 1)
+  }
+
+  /// What the first does not wait for is left to the lease only then.
+  @Test(arguments: Engine.available) func startedAgain_laterStopGaveUp_firstReturns_queueGivesUpTheRest(
+    on engine: Engine
+  ) async throws {
+    let told = EventRecorder<JobID>()
+    let harness = try Harness(engine.location()) {
+      $0.logHandler = { if $0.kind == .abandoned, let id = $0.jobID { told.record(id) } }
+    }
+    let queue = harness.queue
+    let operations = (1...2).map { _ in NeverFinishingOperation<Void>(holdsOn: true) }
+    try await queue.register(Count.self) { job, _ in operations[job.number - 1] }
+    queue.start()
+    try await queue.enqueue(Count(number: 1))
+    await operations[0].started.wait()
+    let first = Task { await queue.stop(grace: .zero) }
+    await operations[0].cancelRequested.wait()
+    queue.start()
+    let id = try await queue.enqueue(Count(number: 2))
+    await operations[1].started.wait()
+    await queue.stop(grace: .zero, givingUpAfter: .zero)
+    #expect(told.events.isEmpty)
+    operations[0].release()
+    await first.value
+    #expect(told.events == [id] && queue.core.withLock { $0.state.phase } == .idle)
+    #expect(try await queue.counts()[.waiting] == 1, "the end of the first is written")
+    operations[1].release()
+    await queue.stop()
+    #expect(try await queue.counts()[.waiting] == 2)
+  }
+
+  @Test func anotherStopGivesUp_whileARoundWaitsForTheFile_stopWaitsUntilAllIsWritten() async throws {
+    try await withDatabaseFile { file in
+      let harness = try Harness(.file(file)), queue = harness.queue
+      let started = Gate(), release = Gate(), stopped = Gate()
+      try await queue.register(Count.self) { _, _ async throws in
+        started.open()
+        await release.wait()
+      }
+      queue.start()
+      let id = try await queue.enqueue(Count(number: 1))
+      await started.wait()
+      await queue.hasPumped { !$0.isInRound }
+      let other = try Connection(path: file.path, busyTimeout: .zero, mustExist: true)
+      await until((try? other.execute("BEGIN IMMEDIATE")) != nil)
+      release.open()
+      await queue.hasPumped { $0.isInRound && $0.runningCount == 0 }
+      let first = Task { await queue.stop(grace: .zero, givingUpAfter: .zero) }
+      await queue.hasPumped { $0.phase == .idle }
+      let second = Task {
+        await queue.stop()
+        stopped.open()
+      }
+      await until(stopped.isOpen || queue.core.withLock { !$0.stopWaiters.isEmpty })
+      #expect(!stopped.isOpen)
+      try other.execute("ROLLBACK")
+      await first.value
+      await second.value
+      #expect(try await queue.job(id)?.state == .done)
+      #expect(try await queue.workers().isEmpty)
+    }
   }
 
   /// DUR-10
@@ -434,7 +568,7 @@ import Testing
       release.open()
       let isOver = LockBox(false)
       async let stopped: Void = {
-        await harness.queue.stop(grace: .seconds(1))
+        await harness.queue.stop(grace: .seconds(1_000_000))
         isOver.withLock { $0 = true }
       }()
       while !isOver.withLock({ $0 }), !Task.isCancelled {
@@ -442,6 +576,7 @@ import Testing
         await Task.yield()
       }
       await stopped
+      #expect(harness.queue.core.withLock { $0.grace == nil })
       for await event in events {
         guard event.kind == .databaseFailed else { continue }
         #expect((event.error as? DatabaseError)?.code == .busy)

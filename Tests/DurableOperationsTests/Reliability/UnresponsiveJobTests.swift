@@ -1,6 +1,7 @@
 import CompositeOperations
 import CompositeOperationsTestKit
 import Foundation
+import TestSupport
 import Testing
 
 @testable import DurableOperations
@@ -54,6 +55,30 @@ import Testing
     operation.release()
     queue.start()
     #expect(try await queue.waitUntilSettled(id)?.crashes == 0)
+    await queue.stop()
+  }
+
+  @Test(arguments: Engine.available) func stopsWithPatience_giveUpAJob_lastOneTellsOfIt_once(on engine: Engine)
+    async throws
+  {
+    let told = EventRecorder<JobEvent.Kind>(), operation = NeverFinishingOperation<Void>(holdsOn: true)
+    let harness = try Harness(engine.location()) { $0.logHandler = { told.record($0.kind) } }
+    let queue = harness.queue
+    try await queue.register(Count.self) { _, _ in operation }
+    queue.start()
+    try await queue.enqueue(Count(number: 1))
+    await operation.started.wait()
+    let first = Task { await queue.stop(grace: .zero, givingUpAfter: .seconds(4)) }
+    let second = Task { await queue.stop(grace: .zero, givingUpAfter: .seconds(8)) }
+    await until(queue.core.withLock { $0.stopWaiters.count == 2 })
+    harness.clock.advance(by: .seconds(4))
+    await first.value
+    #expect(told.events.isEmpty)
+    harness.clock.advance(by: .seconds(4))
+    await second.value
+    await queue.stop(grace: .zero, givingUpAfter: .zero)
+    #expect(told.events == [.abandoned])
+    operation.release()
     await queue.stop()
   }
 

@@ -210,6 +210,33 @@ import Testing
     #expect(state.worker == 7, "the claim is still its own, unless others have taken it over")
   }
 
+  @Test func givenUp_duringTheLastRound_stopWaitsForIt() throws {
+    let state = state()
+    _ = state.start()
+    _ = state.stop()
+    let round = try #require(state.nextRound())
+    state.giveUp()
+    #expect(state.stop() && state.phase == .stopping)
+    state.roundSucceeded(round, claim: Claim(), hasFreed: false, worker: nil)
+    #expect(state.phase == .idle && !state.stop())
+  }
+
+  @Test func givenUp_endsAreBeingWrittenOutsideARound_stopTakesTheProcessOut() throws {
+    let state = state()
+    _ = state.start()
+    var round = try #require(state.nextRound())
+    state.roundSucceeded(round, claim: Claim(jobs: [job(1)]), hasFreed: false, worker: 7)
+    _ = state.stop()
+    state.ended(kind: 1, isAlone: false, acknowledgement(1))
+    state.giveUp()
+    #expect(state.takeAcknowledgements().count == 1)
+    #expect(state.stop())
+    round = try #require(state.nextRound())
+    #expect(round.isLast)
+    state.roundSucceeded(round, claim: Claim(), hasFreed: false, worker: nil)
+    #expect(state.phase == .idle && !state.stop())
+  }
+
   @Test func jobThatWaitedToRunAloneIsGone_othersAreClaimed() throws {
     let state = state()
     _ = state.start()
@@ -247,4 +274,5 @@ private final class Runner {
   func roundFailed(_ round: RunnerState.Round) { state.roundFailed(round) }
   func pauseIsOver() { state.pauseIsOver() }
   func giveUp() { state.giveUp() }
+  func takeAcknowledgements() -> [Acknowledgement] { state.takeAcknowledgements() }
 }

@@ -30,6 +30,11 @@ import Testing
       ["list", "postgresql://db/shop", "--schema", "a$$b"],
       "--schema cannot be “a$$b”. Give a name of 63 bytes at most"
     ),
+    // Bytes count: for Swift the third character is a `$` with an accent.
+    (
+      ["list", "postgresql://db/shop", "--schema", "a$$\u{301}b"],
+      "--schema cannot be “a$$\u{301}b”. Give a name of 63"
+    ),
     (
       ["list", "postgresql://db/shop", "--schema", String(repeating: "x", count: 64)],
       "--schema cannot be “xxxx"

@@ -11,11 +11,14 @@ struct PostgresPoolState<Connection, Waiter> {
   /// How many are in use.
   private(set) var lent = 0
   /// In the order of arrival. No borrower waits while a connection is free.
-  private(set) var waiting: [Waiter] = []
+  private(set) var waiting: [(waiter: Waiter, since: Instant)] = []
   private(set) var isConnecting = false
   /// When the next attempt may begin after a failure.
   private(set) var notBefore: Instant?
   private(set) var isClosed = false
+
+  /// How long borrowers wait for one of the connections in use while attempts to connect fail.
+  private static var patience: Duration { .seconds(5) }
 
   init(limit: Int) {
     precondition(limit > 0, "A pool of \(limit) connections is made; at least one is needed")
@@ -44,10 +47,10 @@ struct PostgresPoolState<Connection, Waiter> {
     case refuse
   }
 
-  mutating func ask(_ waiter: Waiter) -> Asked {
+  mutating func ask(_ waiter: Waiter, at now: Instant = .now) -> Asked {
     if isClosed { return .refuse }
     if let connection = takeIdle() { return .lend(connection) }
-    waiting.append(waiter)
+    waiting.append((waiter, now))
     return .wait(nextAttempt())
   }
 
@@ -75,13 +78,14 @@ struct PostgresPoolState<Connection, Waiter> {
   /// Notes a failed attempt. Returns the borrowers that get the error, and whether the next attempt
   /// begins for others.
   ///
-  /// While connections are in use, waiting borrowers can still get one of them.
-  mutating func failed(next: Instant) -> (told: [Waiter], Connecting?) {
+  /// While connections are in use, borrowers can still get one of them: the server may have no room
+  /// for more. They do not wait for ever, since a transaction of the user may outlast an outage.
+  mutating func failed(at now: Instant = .now, next: Instant) -> (told: [Waiter], Connecting?) {
     isConnecting = false
     notBefore = next
-    guard lent == 0 else { return ([], nextAttempt()) }
-    defer { waiting = [] }
-    return (waiting, nil)
+    let told = lent == 0 ? waiting[...] : waiting.prefix { $0.since.duration(to: now) >= Self.patience }
+    waiting.removeFirst(told.count)
+    return (told.map(\.waiter), nextAttempt())
   }
 
   // MARK: - Giving back
@@ -104,14 +108,14 @@ struct PostgresPoolState<Connection, Waiter> {
       return .keep
     }
     lent += 1
-    return .lend(waiting.removeFirst(), nextAttempt())
+    return .lend(waiting.removeFirst().waiter, nextAttempt())
   }
 
   /// Ends lending. Returns the connections to close, and the borrowers that wait in vain.
   mutating func close() -> (connections: [Connection], waiters: [Waiter]) {
     isClosed = true
     defer { (idle, waiting) = ([], []) }
-    return (idle, waiting)
+    return (idle, waiting.map(\.waiter))
   }
 }
 #endif

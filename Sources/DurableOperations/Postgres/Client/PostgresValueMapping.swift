@@ -7,18 +7,11 @@ import Foundation
 enum PostgresValueMapping {
   /// The rows of a result in text form.
   static func rows(_ result: PostgresResult) -> [SQLRow] {
-    let (columns, types) = (result.columnNames, types(of: result))
-    return result.map { SQLRow(columns: columns, values: values($0, types)) }
-  }
-
-  static func row(_ row: PostgresRow) -> SQLRow {
-    SQLRow(columns: row.result.columnNames, values: values(row, types(of: row.result)))
-  }
-
-  private static func types(of result: PostgresResult) -> [PostgresType] {
-    (0..<Int32(result.columnCount)).map {
+    let columns = result.columnNames
+    let types = (0..<Int32(result.columnCount)).map {
       PostgresType(number: result.library.functions.ftype(result.handle, $0))
     }
+    return result.map { SQLRow(columns: columns, values: values($0, types)) }
   }
 
   private static func values(_ row: PostgresRow, _ types: [PostgresType]) -> [SQLValue] {

@@ -11,6 +11,10 @@ extension PostgresAccess {
     _ events: EventHub
   ) throws -> PostgresAccess {
     options.check()
+    require(
+      configuration.maxPayloadSize <= PostgresStore.mostBytesOfAJob,
+      "DurableQueue.Configuration.maxPayloadSize is \(configuration.maxPayloadSize). Use "
+        + "\(PostgresStore.mostBytesOfAJob) or less on a server.")
     var connecting = PostgresConfiguration(url: url)
     connecting.statementTimeout = options.statementTimeout
     connecting.isPooled = options.pooler == .transaction

@@ -6,6 +6,8 @@ extension PostgresSession {
   func schedule(_ job: JobRequest, named name: String, _ schedule: JobSchedule, _ catchUp: JobCatchUp) throws {
     let (options, text) = (try PeriodicRow.storedOptions(of: job), try PeriodicRow.storedForm(of: schedule))
     try transaction { work in
+      // The key is only in the options here. A look could not store its jobs.
+      try PostgresParameters.check(job.options.uniqueKey)
       let now = try work.now()
       let next = schedule.next(after: Date(milliseconds: now)).map(\.milliseconds)
       let known = try work.run(
@@ -109,9 +111,12 @@ extension PostgresWork {
     }
   }
 
+  /// How many times are enqueued in one transaction: rounds wait meanwhile.
+  private static let mostTimesAtOnce = 100
+
   fileprivate func enqueueOccurrences() throws -> (enqueued: [JobRequest], unreadable: (any Error)?) {
     var (enqueued, unreadable): ([JobRequest], (any Error)?) = ([], nil)
-    var hasWaited = false
+    var (hasWaited, room) = (false, Self.mostTimesAtOnce)
     let now = try now()
     let due = try run(
       "due_periodic", "\(Self.periodicRows(schema)) WHERE next_at <= $1 ORDER BY name FOR UPDATE SKIP LOCKED"
@@ -129,24 +134,37 @@ extension PostgresWork {
       guard store.state.withLock({ $0.kindNumbers[KindName(row.kind)] }) != nil else { continue }
       // Others may have more keys locked: rounds wait meanwhile. The next look tries again.
       if hasWaited, row.options.uniqueKey != nil { continue }
-      let times = row.due(at: now)
+      // The next look enqueues the rest.
+      guard room > 0 else { break }
+      let times = row.due(at: now).prefix(room)
       do {
         for time in times {
           if let job = try enqueue(row, at: time) { enqueued.append(job) }
         }
         try reach(times.last ?? Date(milliseconds: now), row)
-      } catch let error as PostgresError where error.code == .busy && connection.transactionState == .inTransaction {
-        // A suspension interrupts it, too.
-        try store.refuseWhileSuspended()
-        hasWaited = true
+        room -= times.count
+      } catch let error as PostgresError
+        where leavesSavepoint(error) && connection.transactionState == .inTransaction
+      {
+        if error.code == .busy {
+          // A suspension interrupts it, too.
+          try store.refuseWhileSuspended()
+          hasWaited = true
+        }
         unreadable = DatabaseError(error, place: store.place)
       }
     }
     return (enqueued, unreadable)
   }
 
-  /// Enqueues the job of a time, unless that took place before or its key is taken. If another
-  /// transaction has the key locked for too long, it throws, and nothing of this time is written.
+  /// Whether the transaction can go on from a savepoint after an error.
+  private func leavesSavepoint(_ error: PostgresError) -> Bool {
+    !connection.isBroken && !error.endsConnection && error.code != .conflict
+  }
+
+  /// Enqueues the job of a time, unless that took place before or its key is taken. If it cannot be
+  /// stored, or another transaction has the key locked for too long, it throws, and nothing of this
+  /// time is written.
   private func enqueue(_ row: PeriodicRow, at time: Date) throws -> JobRequest? {
     let (job, eventCount) = (row.request(for: time), self.eventCount)
     var enqueued: JobRequest?
@@ -161,7 +179,7 @@ extension PostgresWork {
       guard error.code == .duplicate else { throw error }
       try run("rollback_to", "ROLLBACK TO SAVEPOINT composite_operations")
       _ = try takesPlace(row.name, row.schedule, at: time.milliseconds)
-    } catch let error as PostgresError where error.code == .busy {
+    } catch let error as PostgresError where leavesSavepoint(error) {
       forgetEvents(after: eventCount)
       try run("rollback_to", "ROLLBACK TO SAVEPOINT composite_operations")
       throw error

@@ -7,8 +7,9 @@ extension PostgresSession {
     do {
       try giveNumbers(toKindsOf: batches.joined())
       let jobs = batches.flatMap(\.self)
-      if !jobs.isEmpty, jobs.count <= PostgresStore.mostAtOnce, jobs.allSatisfy(\.standsAlone) {
-        var ids = try transaction { try $0.enqueueAtOnce(jobs) }[...]
+      if !jobs.isEmpty, jobs.allSatisfy(\.standsAlone) {
+        let isOnePart = try PostgresStore.parts(of: jobs).count == 1
+        var ids = try transaction { isOnePart ? try $0.enqueueAtOnce(jobs) : try $0.enqueue(jobs) }[...]
         return batches.map { batch in
           defer { ids.removeFirst(batch.count) }
           return .success(Array(ids.prefix(batch.count)))
@@ -165,6 +166,8 @@ final class PostgresTransaction: StoreTransaction {
       // After an error the server refuses both, and says so of the user's statement.
       let makesSavepoint = check.command == "SAVEPOINT" && work.connection.transactionState != .failed
       let goesBack = check.command == "ROLLBACK"
+      // They may go as well.
+      if goesBack { work.uncommittedKindNumbers = [:] }
       var position = 0
       let results = try work.run { pipeline in
         if makesSavepoint { pipeline.add(noteOfEvents) }
@@ -215,21 +218,28 @@ final class PostgresTransaction: StoreTransaction {
   }
 
   /// Stores a new kind on a connection of its own: others would wait until this transaction is
-  /// over, and this one cannot wait for a connection of the pool.
+  /// over, and this one cannot wait for a connection of the pool. Unless it has stored the kind
+  /// itself, by a trigger for example: the other connection would wait for it.
   private func requireNumber(of kind: String) throws {
     let store = work.store
     if store.state.withLock({ $0.kindNumbers[KindName(kind)] }) != nil { return }
+    func number(in work: PostgresWork) throws -> Int64? {
+      try work.run("kind_number", "SELECT id FROM \(work.schema).kinds WHERE name = $1") { try $0.bind(kind) }
+        .first { $0.integer(0) }
+    }
+    if let known = try number(in: work) {
+      work.uncommittedKindNumbers[KindName(kind)] = known
+      return
+    }
     let connection = try PostgresConnection.connect(pool.configuration)
     defer { connection.close() }
     let single = PostgresWork(store, connection)
     try single.run("new_kind", "INSERT INTO \(work.schema).kinds (name) VALUES ($1) ON CONFLICT (name) DO NOTHING") {
       try $0.bind(kind)
     }
-    let number = try single.run("kind_number", "SELECT id FROM \(work.schema).kinds WHERE name = $1") {
-      try $0.bind(kind)
-    }.first { $0.integer(0) }
+    let stored = try number(in: single)
     try single.commit()
-    if let number { store.remember(kind: kind, number) }
+    if let stored { store.remember(kind: kind, stored) }
   }
 
   private func asDatabaseError<R>(_ body: () throws -> R) throws -> R {

@@ -39,7 +39,8 @@ extension PostgresWork {
 
   private func lane(of job: JobRequest) -> Int64 {
     // A job of another lane would never be claimed.
-    guard let kind = store.state.withLock({ $0.kindNumbers[KindName(job.kind)] }) else {
+    let name = KindName(job.kind)
+    guard let kind = store.state.withLock({ $0.kindNumbers[name] }) ?? uncommittedKindNumbers[name] else {
       preconditionFailure("A job of the kind \(job.kind) is stored before its kind has a number")
     }
     return JobLane.number(ofKind: kind) | (job.options.requiresNetwork ? JobLane.Bit.network.rawValue : 0)
@@ -73,8 +74,7 @@ extension PostgresWork {
   private func insert(_ jobs: [JobRequest]) throws -> [JobID] {
     var ids: [JobID] = []
     ids.reserveCapacity(jobs.count)
-    for first in stride(from: 0, to: jobs.count, by: PostgresStore.mostAtOnce) {
-      let part = jobs[first..<min(first + PostgresStore.mostAtOnce, jobs.count)]
+    for part in try PostgresStore.parts(of: jobs) {
       ids += Self.ids(try run("insert", Self.insertion(schema)) { try bind(part, to: &$0) })
     }
     return ids
@@ -141,15 +141,15 @@ extension PostgresWork {
   // MARK: - With keys and prerequisites
 
   private func insertEach(_ jobs: [JobRequest]) throws -> [JobID] {
+    for job in jobs { try PostgresParameters.check(job.options.uniqueKey) }
     let keys = jobs.compactMap { job in
       job.options.uniqueKey.map { (kind: lane(of: job) >> 2, key: $0.value) }
     }
     // Not more at once than the buffers of both sides hold.
     var ids: [JobID] = []
-    for first in stride(from: 0, to: jobs.count, by: PostgresStore.mostAtOnce) {
-      let part = jobs[first..<min(first + PostgresStore.mostAtOnce, jobs.count)]
+    for part in try PostgresStore.parts(of: jobs) {
       let results = try run { pipeline in
-        if first == 0, keys.count > 1 { try lock(keys, in: &pipeline) }
+        if part.startIndex == 0, keys.count > 1 { try lock(keys, in: &pipeline) }
         let statement = statement("enqueue_job", Self.enqueueing(schema))
         for job in part { try pipeline.add(statement) { try bind(job, to: &$0) } }
       }
@@ -253,5 +253,39 @@ extension PostgresStore {
   /// The maximum number of jobs of a statement: finding a number in an array takes as long as the
   /// array is.
   static let mostAtOnce = 500
+  /// How many bytes the jobs of a statement may have together, unless it is one.
+  private static let mostBytesAtOnce = 8 << 20
+  /// How many bytes a job may have: the server takes no message of a gigabyte.
+  static let mostBytesOfAJob = 512 << 20
+
+  /// Cuts jobs into parts that are stored one after the other.
+  static func parts(of jobs: [JobRequest]) throws -> [ArraySlice<JobRequest>] {
+    var (parts, first, size) = ([ArraySlice<JobRequest>](), 0, 0)
+    for (index, job) in jobs.enumerated() {
+      let added = try job.payload.count
+      if index > first, index - first == mostAtOnce || size + added > mostBytesAtOnce {
+        parts.append(jobs[first..<index])
+        (first, size) = (index, 0)
+      }
+      size += added
+    }
+    return first < jobs.count ? parts + [jobs[first...]] : parts
+  }
+}
+
+extension PostgresParameters {
+  /// How many bytes a unique key may have: an entry of an index has at most 2,704.
+  private static let mostOfAKey = 2600
+
+  /// Throws if the server cannot store a key.
+  static func check(_ key: UniqueKey?) throws(PostgresError) {
+    guard let key = key?.value else { return }
+    guard key.utf8.count <= mostOfAKey else {
+      throw PostgresError(
+        .statement, message: "a unique key has \(key.utf8.count) bytes, and may have \(mostOfAKey) on a server")
+    }
+    var parameters = PostgresParameters()
+    try parameters.bind(key)
+  }
 }
 #endif

@@ -16,6 +16,8 @@ final class PostgresWork {
   private var isRefused = false
   private var isCommitted = false
   private var events: [JobEvent.Content] = []
+  /// Numbers of kinds that it may have stored itself, so that others do not see them yet.
+  var uncommittedKindNumbers: [KindName: Int64] = [:]
   /// Set when its writes made a job due.
   var hasFreedJobs = false
   /// The lanes of these jobs, and the place from which on they are due.
@@ -159,6 +161,7 @@ final class PostgresWork {
 
   /// Reports all events: the transaction has succeeded.
   func tellAll() {
+    for (kind, number) in uncommittedKindNumbers { store.remember(kind: kind.text, number) }
     if !freed.isEmpty { store.cursors.withLock { $0.free(freed) } }
     store.events.tell(all: events)
     store.notifier.notify(

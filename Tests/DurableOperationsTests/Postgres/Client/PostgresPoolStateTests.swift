@@ -65,6 +65,24 @@ import Testing
     #expect(word(state.connected(2)) == "keep")
   }
 
+  /// A transaction of the user may last as long as the outage.
+  @Test func failed_someLent_tellsThoseWhoHaveWaitedLong() {
+    let start = ContinuousClock.now
+    var state = State(limit: 3)
+    _ = state.ask("a", at: start)
+    _ = state.connected(1)
+    _ = state.ask("b", at: start)
+    _ = state.ask("c", at: start + .seconds(1))
+    var (told, next) = state.failed(at: start + .seconds(4), next: start + .seconds(5))
+    #expect(told.isEmpty && next == .at(start + .seconds(5)))
+    (told, next) = state.failed(at: start + .seconds(5), next: start + .seconds(6))
+    #expect(told == ["b"] && next == .at(start + .seconds(6)))
+    (told, next) = state.failed(at: start + .seconds(6), next: start + .seconds(7))
+    #expect(told == ["c"] && next == nil)
+    #expect(word(state.ask("d", at: start + .seconds(6))) == "wait, connect later")
+    #expect(word(state.giveBack(1)) == "lend to d")
+  }
+
   @Test func discard_oneWaits_connectsAnew() {
     var state = State(limit: 1)
     _ = state.ask("a")

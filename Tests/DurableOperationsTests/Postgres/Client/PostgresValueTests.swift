@@ -127,9 +127,10 @@ import Testing
       7, -3, .real(1.25), .real(.infinity), "x", .blob(Data([0, 1, 255])), 1, #"{"a": 1}"#, "2026-01-31",
     ]
     func inserted(_ values: [SQLValue]) throws -> SQLRow {
-      try connection.run(.implicit, insert) { parameters throws(PostgresError) in
+      let result = try connection.run(.implicit, insert) { parameters throws(PostgresError) in
         for value in values { try parameters.bind(value) }
-      }.first { PostgresValueMapping.row($0) }!
+      }
+      return PostgresValueMapping.rows(result)[0]
     }
     let row = try inserted(values)
     #expect(row.columns == ["i", "s", "n", "f", "t", "b", "o", "j", "d"])

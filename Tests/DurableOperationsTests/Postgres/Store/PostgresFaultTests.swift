@@ -422,6 +422,40 @@ import Testing
     #expect(try stored() == [1, 1, 1])
   }
 
+  @Test func periodicJobCannotBeStored_othersAreEnqueued() async throws {
+    let schema = try await TestSchema()
+    let (inspection, access) = (try await schema.inspection(), try await access(schema))
+    let refused = try await access.run { session in
+      for name in ["a", "b", "c"] {
+        _ = try session.number(ofKind: name)
+        try session.schedule(
+          StoreHarness.job(name, JobOptions(uniqueKey: UniqueKey("k"))), named: name,
+          .interval(.seconds(3000), startingAt: Date()), .latest)
+      }
+      return try session.number(ofKind: "b")
+    }
+    // One fails before it is sent, and one on the server.
+    try inspection.execute(#"UPDATE periodic SET options = replace(options, '"k"', '"k\u0000"') WHERE name = 'a'"#)
+    try inspection.execute(
+      "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$")
+    try inspection.execute(
+      """
+      CREATE TRIGGER refuse BEFORE INSERT ON jobs FOR EACH ROW WHEN (NEW.lane >> 2 = \(refused)) EXECUTE FUNCTION refuse()
+      """)
+    try inspection.setClock(ahead: .seconds(3600))
+    for _ in 0..<2 {
+      let unreadable = try await access.run { try $0.enqueueOccurrences().unreadable }
+      #expect((unreadable as? DatabaseError)?.code == .statement)
+      #expect(
+        try inspection.numbers(
+          "SELECT count(jobs.id) FROM kinds LEFT JOIN jobs ON lane >> 2 = kinds.id GROUP BY name ORDER BY name")
+          == [0, 0, 1])
+    }
+    try inspection.execute("DROP TRIGGER refuse ON jobs")
+    _ = try await access.run { try $0.enqueueOccurrences() }
+    #expect(try inspection.count(in: .waiting) == 2)
+  }
+
   @Test func jobThatIsToBeGivenBackIsLocked_whatEndedIsWrittenAndToldOnce() async throws {
     let schema = try await TestSchema()
     let trial = try await trialOfTwoJobs(schema)

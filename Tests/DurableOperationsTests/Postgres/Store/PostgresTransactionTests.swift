@@ -186,6 +186,47 @@ import Testing
     #expect(await texts(of: events, through: "enqueued \(last)").count == 3, "one of them was taken back")
   }
 
+  /// The kind is new, and nobody else sees it yet.
+  @Test(arguments: [false, true]) func triggerHasStoredTheKind_theJobIsStored(isTakenBack: Bool) throws {
+    // With the usual patience: the queue would wait for its own transaction.
+    let queue = try DurableQueue(location: Engine.postgres.location())
+    try queue.transaction { db in
+      try db.execute("CREATE TABLE orders (id bigint PRIMARY KEY)")
+      try db.execute(
+        """
+        CREATE FUNCTION order_was_stored() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+          PERFORM enqueue('send', json_build_object('text', 'by the trigger'));
+          RETURN NULL;
+        END $$
+        """)
+      try db.execute(
+        "CREATE TRIGGER order_was_stored AFTER INSERT ON orders FOR EACH ROW EXECUTE FUNCTION order_was_stored()")
+    }
+    let store = try #require(queue.core.database as? PostgresAccess).store
+    func known() -> Int64? { store.state.withLock { $0.kindNumbers[KindName("send")] } }
+    func insertAndEnqueue(_ db: DatabaseTransaction, _ id: Int64) throws {
+      try db.execute("INSERT INTO orders (id) VALUES (?)", .integer(id))
+      try db.enqueue(Send(text: "\(id)"))
+    }
+    if isTakenBack {
+      try queue.transaction { db in
+        try db.execute("SAVEPOINT here")
+        try insertAndEnqueue(db, 5)
+        try db.execute("ROLLBACK TO SAVEPOINT here")
+        try insertAndEnqueue(db, 6)
+        try db.execute("ROLLBACK TO SAVEPOINT here")
+      }
+      // The kind has gone as well.
+      #expect(known() == nil)
+    }
+    try queue.transaction { try insertAndEnqueue($0, 7) }
+    let stored = try queue.transaction { try $0.execute("SELECT id FROM kinds WHERE name = 'send'")[0][0].integerValue }
+    #expect(known() == stored)
+    #expect(
+      try queue.jobs(kind: "send").map { try $0.decoded(as: Send.self).text }.sorted() == ["7", "by the trigger"])
+  }
+
   @Test func refusedJob_caught_isNotStored_andTheTransactionGoesOn() throws {
     let queue = try queue()
     let taken = try queue.enqueue(Count(number: 0), options: JobOptions(uniqueKey: UniqueKey("taken")))
