@@ -29,7 +29,7 @@ enum ImagePipelineCommand {
     recorder.attach(to: pipeline)
     let signal = Shared<Int32?>(nil)
     // Before there is anything that must not be left behind.
-    let end = GracefulEnd(showsBars: true) { number in
+    let end = await GracefulEnd(showsBars: true) { number in
       signal.withLock { $0 = number }
       pipeline.cancel()
     }

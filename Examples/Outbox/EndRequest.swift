@@ -8,8 +8,8 @@ import Foundation
 struct EndRequest {
   private let signals: GracefulEnd
 
-  init(atEndOfInput: Bool, _ handler: @escaping @Sendable () -> Void) {
-    signals = GracefulEnd { _ in handler() }
+  init(atEndOfInput: Bool, _ handler: @escaping @Sendable () -> Void) async {
+    signals = await GracefulEnd { _ in handler() }
     guard atEndOfInput else { return }
     Thread.detachNewThread {
       var buffer = [UInt8](repeating: 0, count: 4096)

@@ -15,7 +15,9 @@ import Darwin
 package final class GracefulEnd: @unchecked Sendable {  // `sources` is a constant, and what is in it is thread-safe
   private let sources: [any DispatchSourceSignal]
 
-  package init(showsBars: Bool = false, _ handler: @escaping @Sendable (_ signal: Int32) -> Void) {
+  /// Returns when signals are told of: one that came before would be lost.
+  package init(showsBars: Bool = false, _ handler: @escaping @Sendable (_ signal: Int32) -> Void) async {
+    let (registered, register) = AsyncStream.makeStream(of: Void.self)
     let isFirst = Shared(true)
     let queue = DispatchQueue(label: "GracefulEnd")
     sources = [SIGTERM, SIGINT].map { number in
@@ -33,9 +35,12 @@ package final class GracefulEnd: @unchecked Sendable {  // `sources` is a consta
         }
         handler(number)
       }
+      source.setRegistrationHandler { register.yield() }
       source.activate()
       return source
     }
+    var next = registered.makeAsyncIterator()
+    for _ in sources { await next.next() }
   }
 
   /// Gives the signals their usual meaning again.

@@ -42,8 +42,10 @@ final class Program: Sendable {
     Task { [log] in for await event in events { Self.tell(event, log) } }
   }
 
-  /// Ends in good order at SIGTERM.
-  func stopsWhenTerminated() -> any DispatchSourceSignal {
+  /// Ends in good order at SIGTERM. Returns when that is told of: one that came before would be
+  /// lost.
+  func stopsWhenTerminated() async -> any DispatchSourceSignal {
+    let (registered, register) = AsyncStream.makeStream(of: Void.self)
     signal(SIGTERM, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: SIGTERM)
     // So long that no busy machine needs it, unless it is told.
@@ -54,7 +56,9 @@ final class Program: Sendable {
         exit(0)
       }
     }
+    source.setRegistrationHandler { register.yield() }
     source.resume()
+    for await _ in registered { break }
     return source
   }
 

@@ -19,7 +19,7 @@ let commands = AsyncStream<[String]> { continuation in
 
 do {
   let program = try Program(options)
-  let termination = program.stopsWhenTerminated()
+  let termination = await program.stopsWhenTerminated()
   say("open")
   for await command in commands { await program.perform(command) }
   termination.cancel()

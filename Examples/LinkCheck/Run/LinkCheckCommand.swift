@@ -44,7 +44,7 @@ struct LinkCheckCommand {
     let recorder = options.timeline.map { _ in TimelineRecorder() }
     recorder?.attach(to: operation)
     let signal = Shared<Int32?>(nil)
-    let end = GracefulEnd(showsBars: true) { number in
+    let end = await GracefulEnd(showsBars: true) { number in
       signal.withLock { $0 = number }
       operation.cancel()
     }

@@ -34,7 +34,7 @@ struct SendingRun {
     tellOfRescues(queue.events())
 
     let (ends, end) = AsyncStream.makeStream(of: End.self)
-    let requests = EndRequest(atEndOfInput: options.endsWithInput) { end.yield(.request) }
+    let requests = await EndRequest(atEndOfInput: options.endsWithInput) { end.yield(.request) }
     let outlook = try Outlook(of: queue, database: options.database)
     let server = HiddenPassword.hiding(in: options.server.absoluteString)
     OutboxCommand.tell("\(outlook.toBeSent) to be sent to \(server)")

@@ -19,7 +19,7 @@ struct Serving {
     }
     // Before anyone knows of the server, who could end it.
     let (requests, request) = AsyncStream.makeStream(of: Void.self)
-    let end = EndRequest(atEndOfInput: options.endsWithInput) { request.yield() }
+    let end = await EndRequest(atEndOfInput: options.endsWithInput) { request.yield() }
     let percent = Int((options.failure * 100).rounded())
     OutboxCommand.tell(
       "\(server.url)  \(percent) % of the requests fail (seed \(options.seed)), the log is \(options.log)")
