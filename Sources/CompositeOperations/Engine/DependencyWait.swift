@@ -57,9 +57,9 @@ final class DependencyWait: SettlementObserver {
   private func end() -> (@Sendable () -> Void)? {
     var ended = State(dependencies: [])
     state.withLock { state in
-      swap(&ended.dependencies, &state.dependencies)
-      swap(&ended.operation, &state.operation)
-      swap(&ended.whenMet, &state.whenMet)
+      // Not `swap`, which would wrap the closure.
+      (ended.dependencies, ended.operation, ended.whenMet) = (state.dependencies, state.operation, state.whenMet)
+      (state.dependencies, state.operation, state.whenMet) = ([], nil, nil)
     }
     stopObserving(ended.dependencies)
     return ended.whenMet

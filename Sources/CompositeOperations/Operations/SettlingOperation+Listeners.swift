@@ -44,26 +44,33 @@ extension SettlingOperation {
   /// Sets a closure that is called, perhaps more than once, if the operation is cancelled or
   /// settled before it starts.
   final func setWhenDecidedUnstarted(_ action: @escaping @Sendable () -> Void) {
-    var kept: (@Sendable () -> Void)? = action  // afterwards the one before, released outside the lock
+    var replaced: (@Sendable () -> Void)?  // released outside the lock
     let isLate = StripedLock.withLock(of: self) {
       switch state.apply({ $0.addCancelHook() }) {
       case .keep where !state.current.has(.cancelled):
-        swap(&kept, &makeRareFields().whenDecidedUnstarted)
+        let fields = makeRareFields()
+        replaced = fields.whenDecidedUnstarted
+        fields.whenDecidedUnstarted = action
         return false
       case .keep, .call, .drop:
         return true
       }
     }
+    withExtendedLifetime(replaced) {}
     if isLate { action() }
   }
 
   /// Sets a closure that is called when the last unfinished dependency is removed, in place of the
   /// one before. Afterwards the caller asks for ``awaitsNothingMore``.
   final func setWhenNothingIsAwaited(_ action: @escaping @Sendable () -> Void) {
-    var kept: (@Sendable () -> Void)? = action  // afterwards the one before, released outside the lock
+    var replaced: (@Sendable () -> Void)?  // released outside the lock
     StripedLock.withLock(of: self) {
-      if state.current.phase == .pending { swap(&kept, &makeRareFields().whenNothingIsAwaited) }
+      guard state.current.phase == .pending else { return }
+      let fields = makeRareFields()
+      replaced = fields.whenNothingIsAwaited
+      fields.whenNothingIsAwaited = action
     }
+    withExtendedLifetime(replaced) {}
   }
 
   /// Whether dependencies were removed, and none is left that has not finished.
