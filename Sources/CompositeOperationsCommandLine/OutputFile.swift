@@ -60,7 +60,8 @@ package enum OutputFile {
     for _ in 0..<40 {
       let next = try? FileManager.default.destinationOfSymbolicLink(atPath: path)
       guard descriptor(namedBy: path) == nil, let next else { return path }
-      path = next.hasPrefix("/") ? next : (path as NSString).deletingLastPathComponent + "/" + next
+      path =
+        next.hasPrefix("/") ? next : URL(fileURLWithPath: path).deletingLastPathComponent().path + "/" + next
     }
     throw POSIXError(.ELOOP)
   }
