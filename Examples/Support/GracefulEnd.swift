@@ -17,30 +17,18 @@ package final class GracefulEnd: @unchecked Sendable {  // `sources` is a consta
 
   /// Returns when signals are told of: one that came before would be lost.
   package init(showsBars: Bool = false, _ handler: @escaping @Sendable (_ signal: Int32) -> Void) async {
-    let (registered, register) = AsyncStream.makeStream(of: Void.self)
     let isFirst = Shared(true)
-    let queue = DispatchQueue(label: "GracefulEnd")
-    sources = [SIGTERM, SIGINT].map { number in
-      // Otherwise the signal would end the program before the source can tell of it.
-      signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-      source.setEventHandler {
-        let first = isFirst.withLock { isFirst in
-          defer { isFirst = false }
-          return isFirst
-        }
-        guard first else {
-          if showsBars { TerminalCursor.show() }
-          _exit(128 + number)
-        }
-        handler(number)
+    sources = await SignalSources.make([SIGTERM, SIGINT], label: "GracefulEnd") { number in
+      let first = isFirst.withLock { isFirst in
+        defer { isFirst = false }
+        return isFirst
       }
-      source.setRegistrationHandler { register.yield() }
-      source.activate()
-      return source
+      guard first else {
+        if showsBars { TerminalCursor.show() }
+        _exit(128 + number)
+      }
+      handler(number)
     }
-    var next = registered.makeAsyncIterator()
-    for _ in sources { await next.next() }
   }
 
   /// Gives the signals their usual meaning again.
