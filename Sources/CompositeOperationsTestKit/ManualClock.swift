@@ -71,6 +71,8 @@ public final class ManualClock: Clock, Sendable {
       case .anySleeper: return !sleepers.isEmpty
       case .noSleeper: return sleepers.isEmpty && timers.isEmpty
       case .sleeper(let deadline):
+        // Nothing sleeps until a moment that has come.
+        if deadline <= now { return true }
         // A task sleeps until then, or for the first of several timers, one of which is due then.
         let isTimed = timers[deadline] != nil
         return sleepers.values.contains { $0.deadline == deadline || isTimed && $0.deadline < deadline }
@@ -140,8 +142,9 @@ public final class ManualClock: Clock, Sendable {
   }
 
   /// Waits until a task sleeps on the clock that wakes this long from now, or a timer is pending
-  /// that is due then, whatever else is on the clock. Also returns when the waiting task is
-  /// cancelled, as by the time limit of a test.
+  /// that is due then, whatever else is on the clock. Also returns when the clock has reached that
+  /// moment, at once for a duration of zero, and when the waiting task is cancelled, as by the time
+  /// limit of a test.
   ///
   /// - Parameter duration: counted from the present moment of the clock; nil to wait until any task
   ///   sleeps on it.

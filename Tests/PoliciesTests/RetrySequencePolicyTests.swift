@@ -51,6 +51,22 @@ struct RetrySequencePolicyTests {
     #expect(made.events == [1, 2])
   }
 
+  @Test("An attempt that was used before fails it, also after a delay", arguments: [true, false])
+  func attempt_wasUsedBefore_fails(hasEnded: Bool) async throws {
+    let held = HeldOperation<Int>()
+    await onWorker { held.start() }
+    if hasEnded { held.reject(with: TestError.first) }
+    let composite = CompositeOperation(
+      sequence: RetrySequence(everySecond, clock: clock) { $0 == 1 ? failing(TestError.first) : held })
+    await onWorker { composite.start() }
+    await clock.waitForSleeper(dueIn: .seconds(1))
+    clock.advance(by: .seconds(1))
+    let error = try #require(await settled(composite).error as? CompositeError)
+    let refusal = error.failures.last?.error as? OperationError
+    #expect(error.failures.count == 2 && refusal?.code == (hasEnded ? .alreadyFinished : .alreadyInUse))
+    held.finish(with: 1)
+  }
+
   @Test("Cancelled during a delay, and by an attempt that is cancelled after one")
   func cancelled_isNotRetried() async {
     let composite = CompositeOperation(

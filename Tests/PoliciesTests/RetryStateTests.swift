@@ -167,6 +167,22 @@ struct RetryStateTests {
     #expect(asked.events == [1, 2, 3, 4])
   }
 
+  /// A generator as tests write them.
+  private struct Constant: RandomNumberGenerator, Sendable {
+    let number: UInt64
+
+    func next() -> UInt64 { number }
+  }
+
+  @Test("A random source that always returns the same gives a delay, from none to all of it")
+  func randomSource_isConstant_givesDelays() {
+    for (number, delay) in [(UInt64.min, Duration.zero), (UInt64.max, .seconds(1))] {
+      var policy = RetryPolicy(maxAttempts: 2, backoff: .constant(.seconds(1)), jitter: .full)
+      policy.randomSource = Constant(number: number)
+      #expect(delays(policy) == [delay])
+    }
+  }
+
   #if os(macOS) || os(Linux)
   @Test("No attempts, or a negative cap, trap", arguments: 0..<4)
   func badInput_traps(which: Int) async throws {

@@ -266,4 +266,23 @@ struct TimekeeperTests {
     #expect(keeper.pendingCount == 0)
     #expect(called.count == 2000)
   }
+
+  @Test("The longest duration means never, wherever a time is computed from it")
+  func longestDuration_isNever() async throws {
+    let longest = Duration(attoseconds: .max)
+    let clock = ManualClock()
+    clock.advance(by: .seconds(1))
+    #expect(try await succeeding(1).timeout(longest, clock: clock).run() == 1)
+    let delay = DelayOperation(longest, clock: clock)
+    await onWorker { delay.start() }
+    await clock.waitForSleeper()
+    delay.cancel()
+    let breaker = CircuitBreaker(failureThreshold: 1, resetAfter: longest, clock: clock)
+    clock.advance(by: .seconds(1))
+    breaker.trip()
+    #expect(breaker.state == .open)
+    let limit = SharedLimit(rate: .tokens(1, per: longest), clock: clock)
+    #expect(try await succeeding(2).limited(by: limit).run() == 2)
+    await clock.waitUntilIdle()
+  }
 }

@@ -22,12 +22,15 @@ extension Operation {
 
   /// Adopts the operation as the next one of a sequence. Returns the error if that is impossible.
   final var refusalAsNextOperation: OperationError? {
-    if isOwn {
-      if asOwn.adopt() { return nil }
-      return OperationError(asOwn.state.current.isSettled ? .alreadyFinished : .alreadyInUse, operation: self)
-    }
-    if isFinished { return OperationError(.alreadyFinished, operation: self) }
-    return isExecuting || isInQueue ? OperationError(.alreadyInUse, operation: self) : nil
+    (isOwn ? asOwn.adopt() : takeOver()) ? nil : refusal
+  }
+
+  /// The error if the operation was started, queued or adopted before.
+  final var refusalIfTaken: OperationError? { isTaken ? refusal : nil }
+
+  private final var refusal: OperationError {
+    let hasEnded = (self as? SettlingOperation)?.state.current.isSettled ?? isFinished
+    return OperationError(hasEnded ? .alreadyFinished : .alreadyInUse, operation: self)
   }
 }
 

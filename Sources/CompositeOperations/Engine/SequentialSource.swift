@@ -29,6 +29,12 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
     preconditionFailure("abstract")
   }
 
+  /// Chooses what comes after a plain child that was refused, which does not know the error; like
+  /// ``nextStep(after:count:)``.
+  func nextStep(afterRefusalOf child: Operation, _ error: OperationError, count: Int) -> Step {
+    .settle(.failure, error: error)
+  }
+
   override var knownChildren: KnownChildren {
     state.withLock { state in
       guard let current = state.current else { return KnownChildren(earlier: state.count) }
@@ -139,10 +145,12 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
   /// A source without records asks the child itself how it has ended, and a plain child does not
   /// know that it was refused.
   private func nextStepOrRefusal(after previous: Operation?, _ count: Int, _ context: ThreadContext) -> Step {
-    if previous != nil, let error = refusal(of: count), !state.withLock({ $0.records != nil }) {
-      return .settle(.failure, error: error)
+    context.runUserCode {
+      if let previous, let error = refusal(of: count), !state.withLock({ $0.records != nil }) {
+        return nextStep(afterRefusalOf: previous, error, count: count)
+      }
+      return nextStep(after: previous, count: count)
     }
-    return context.runUserCode { nextStep(after: previous, count: count) }
   }
 
   private func launch(

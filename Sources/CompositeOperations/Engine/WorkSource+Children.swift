@@ -184,8 +184,10 @@ extension WorkSource {
   }
 
   /// The error of a plain child in a circle of dependencies, which cannot hold it.
-  final func refusal(of tag: Int) -> OperationError? {
-    hasCircles.load(ordering: .acquiring) ? waits.withLock { $0.refused[tag] } : nil
+  final func refusal(of tag: Int) -> OperationError? { refusals[tag] }
+
+  final var refusals: [Int: OperationError] {
+    hasCircles.load(ordering: .acquiring) ? waits.withLock { $0.refused } : [:]
   }
 
   /// Polls a plain operation that has no unfinished dependency and is still not ready.

@@ -56,6 +56,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     let mayBeListed = true
     #endif
     if mayBeListed, state.current.has(.hasDependencies) { leaveDependenciesThatWereNotMet(isReleased: true) }
+    if let progress = rareFields?.progress, !state.current.isSettled { progress.ownerWasReleased() }
     #if DEBUG
     if state.current.phase == .executing { Diagnostics.reportReleasedWhileExecuting(self, madeAt: origin) }
     #endif

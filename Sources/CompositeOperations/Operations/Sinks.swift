@@ -26,4 +26,7 @@ protocol ProgressSink: AnyObject, Sendable {
   func sourceDidChange()
 
   func ownerDidSettle(succeeded: Bool)
+
+  /// Called when the operation is released without having settled.
+  func ownerWasReleased()
 }

@@ -21,10 +21,10 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
   /// The operation and those inside its guards, the innermost last, until the wait for their
   /// dependencies is over; and whether this source or a guard inside starts each.
   private var chain: [(operation: Operation, isOurs: Bool)] = []
-  /// The dependencies of the owner and of the operation. Of nested guards, the outermost one waits
-  /// for all dependencies, and passes them on to the others. So no guard holds anything while it
-  /// waits for dependencies.
-  private(set) final var dependencies: [Operation]?
+  /// The owner, the operation and those inside its guards, if one of them may have dependencies. Of
+  /// nested guards, the outermost one waits for the dependencies of all, and passes this on to the
+  /// others. So no guard holds anything while it waits for dependencies.
+  private var waiting: [Operation] = []
   /// Whether this source starts the operation. If not, other code starts it, and this source only
   /// waits for it.
   private(set) final var isOurs = false
@@ -57,7 +57,7 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
   func guardIsOver(as ending: OperationState.Ending, error: (any Error)?) {}
 
   override final func begin(for owner: SettlingOperation, in queue: OperationQueue?) {
-    if dependencies == nil, owner.mayHaveDependencies { dependencies = owner.dependencies }
+    if waiting.isEmpty, owner.mayHaveDependencies { waiting = [owner] }
     bind(to: owner, queue: queue)
     arrive()
     begin()
@@ -96,15 +96,20 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
     }
     // Usually there is nothing to wait for, and nothing to allocate. `afterWaiting` looks again.
     if guarded.mayHaveDependencies || !lent.isEmpty {
-      chain = [(guarded, self.isOurs)] + lent.map { ($0.operation, $0.isOurs) }
+      wait(for: [(guarded, self.isOurs)] + lent.map { ($0.operation, $0.isOurs) })
     }
-    let waiting = chain.map(\.operation).filter(\.mayHaveDependencies)
-    let all = (dependencies ?? []) + waiting.flatMap(\.dependencies)
-    dependencies = all
-    for (source, operation, isOurs) in lent where !source.takeBack(isOurs: isOurs, dependencies: all) && isOurs {
+    for (source, operation, isOurs) in lent where !source.takeBack(isOurs: isOurs, waiting: waiting) && isOurs {
       _ = abandon(operation, tag: 0, observer: SettlementAction {}, ThreadContext.current)
     }
   }
+
+  private func wait(for chain: [(operation: Operation, isOurs: Bool)]) {
+    self.chain = chain
+    for (operation, _) in chain where !waiting.contains(operation) { waiting.append(operation) }
+  }
+
+  /// The dependencies of the owner and of the operation, which may change while the guard waits.
+  final var dependencies: [Operation] { waiting.filter(\.mayHaveDependencies).flatMap(\.dependencies) }
 
   /// The innermost operation that still waits for dependencies; nil if none does. What is decided
   /// waits for none, nor does what is inside of it.
@@ -122,14 +127,14 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
   }
 
   /// Returns false if other code ended this guard meanwhile. Then the caller settles the operation.
-  private func takeBack(isOurs: Bool, dependencies: [Operation]) -> Bool {
+  private func takeBack(isOurs: Bool, waiting: [Operation]) -> Bool {
     var whenReturned: [@Sendable () -> Void] = []
     let goesOn = StripedLock.withLock(of: self) {
       isLent = false
       swap(&whenReturned, &self.whenReturned)
       guard operation != nil else { return false }
       self.isOurs = isOurs
-      self.dependencies = dependencies
+      self.waiting = waiting
       stage = .waiting
       return true
     }
@@ -167,7 +172,7 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
 
   private func afterWaiting(for guarded: Operation, _ count: Int) -> Step {
     // One may have been added since the operation was taken over.
-    if chain.isEmpty, guarded.mayHaveDependencies { chain = [(guarded, isOurs)] }
+    if chain.isEmpty, guarded.mayHaveDependencies { wait(for: [(guarded, isOurs)]) }
     // All of them each time: a dependency may have been added to one that has waited.
     if let unmet {
       let deciding = chain[...unmet].filter(\.isOurs).map(\.operation)
@@ -221,7 +226,7 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
   }
 
   private func settle(as ending: OperationState.Ending, value: (any Sendable)?, error: (any Error)?) {
-    (dependencies, chain) = (nil, [])
+    (waiting, chain) = ([], [])
     guardIsOver(as: ending, error: error)
     settleOwner(as: ending, value: value, error: error)
   }

@@ -89,10 +89,12 @@ private final class DelayedAttempt: Sendable {
 
   func operation(after delay: DelayOperation, _ make: @escaping @Sendable () throws -> Operation) -> Operation {
     let operation = ComposedOperation<any Sendable>(
-      ChainSource(delay, as: .then) { [self] delay in
+      ChainSource(delay, as: .then) { [self] delay, _ in
         guard !delay.isCancelled else { return .settle(.cancelled) }
         do {
           let attempt = try make()
+          // The composite refuses one that comes without a delay, but the chain would join it.
+          if let refusal = attempt.refusalIfTaken { throw refusal }
           let operation = state.withLock { $0.operation }
           operation?.name = attempt.name
           return .run(attempt)

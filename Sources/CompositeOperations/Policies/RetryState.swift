@@ -47,10 +47,15 @@ struct RetryState: Sendable {
   }
 
   private mutating func randomFraction() -> Double {
-    func draw(_ source: inout some RandomNumberGenerator & Sendable) -> Double {
-      Double.random(in: 0...1, using: &source)
-    }
-    return draw(&randomSource)
+    randomSource.fraction()
+  }
+}
+
+extension RandomNumberGenerator {
+  /// Returns a random number from 0 to 1. Uses one number of the generator: `Double.random(in:)`
+  /// asks for more until it likes one, for ever where a generator for tests always returns the same.
+  package mutating func fraction() -> Double {
+    Double(next() >> 11) / Double((UInt64(1) << 53) - 1)
   }
 }
 

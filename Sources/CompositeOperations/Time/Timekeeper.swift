@@ -37,7 +37,11 @@ package final class Timekeeper: Sendable {
 
     package static func < (left: Time, right: Time) -> Bool { left.offset < right.offset }
 
-    package static func + (time: Time, delay: Duration) -> Time { Time(offset: time.offset + delay) }
+    /// The time so much later. Durations that end after the longest time end then.
+    package static func + (time: Time, delay: Duration) -> Time { Time(offset: time.offset + min(delay, longest)) }
+
+    /// Longer than any program runs, and so short that sums are no overflow.
+    static let longest = Duration.seconds(Int64.max)
   }
 
   package typealias Action = @Sendable () -> Void
@@ -97,7 +101,7 @@ package final class Timekeeper: Sendable {
   package func after(
     _ delay: Duration, qualityOfService: QualityOfService = .default, _ action: @escaping Action
   ) -> Timer {
-    at(Time(offset: elapsed() + delay), qualityOfService: qualityOfService, action)
+    at(now + delay, qualityOfService: qualityOfService, action)
   }
 
   /// Calls `action` on a worker thread at a time, once, unless the timer is cancelled before.

@@ -3,8 +3,12 @@ import Foundation
 /// Runs an operation, and perhaps a second one that is made from the outcome of the first: the
 /// engine of `then`, `map` and `recover`.
 final class ChainSource: WrappingSource, @unchecked Sendable {  // see the fields
+  /// Decides what follows the first operation, which may have been refused: a plain one does not
+  /// know the error.
+  typealias Second = (_ first: Operation, _ refusal: OperationError?) throws -> Step
+
   // Only the asking thread uses it.
-  private var second: ((Operation) throws -> Step)?
+  private var second: Second?
   private let ownKind: OperationKind
   /// Whether the first operation is only a delay before the work.
   private let isDelayed: Bool
@@ -13,7 +17,7 @@ final class ChainSource: WrappingSource, @unchecked Sendable {  // see the field
   ///   - upstream: the first operation, which this starts unless other code does.
   ///   - second: decides what follows. Called where the operations run. An error that it throws
   ///     settles the owner.
-  init(_ upstream: Operation, as form: OperationKind, then second: @escaping (Operation) throws -> Step) {
+  init(_ upstream: Operation, as form: OperationKind, then second: @escaping Second) {
     ownKind = form
     isDelayed = upstream is DelayOperation
     self.second = second
@@ -26,9 +30,17 @@ final class ChainSource: WrappingSource, @unchecked Sendable {  // see the field
 
   override func nextStep(after previous: Operation?, count: Int) -> Step {
     guard let previous else { return takeWrapped().map { .run($0) } ?? .settle(.cancelled) }
-    guard count == 1, let second = second.take() else { return .settleLike(previous) }
+    return count == 1 ? step(after: previous, nil) ?? .settleLike(previous) : .settleLike(previous)
+  }
+
+  override func nextStep(afterRefusalOf child: Operation, _ error: OperationError, count: Int) -> Step {
+    let failure = Step.settle(.failure, error: error)
+    return count == 1 ? step(after: child, error) ?? failure : failure
+  }
+
+  private func step(after first: Operation, _ refusal: OperationError?) -> Step? {
     do {
-      return try second(previous)
+      return try second.take()?(first, refusal)
     } catch {
       return error is CancellationError ? .settle(.cancelled) : .settle(.failure, error: error)
     }

@@ -27,8 +27,8 @@ extension ComposableOperation {
     _ next: @escaping @Sendable (Value) throws -> O
   ) -> SimpleOperation<O.Value> {
     ComposedOperation(
-      ChainSource(self, as: .then) { upstream in
-        try (upstream as! Self).step { value in .run(try next(value)) }
+      ChainSource(self, as: .then) { upstream, refusal in
+        try (upstream as! Self).step(refusal) { value in .run(try next(value)) }
       })
   }
 
@@ -41,8 +41,8 @@ extension ComposableOperation {
   public func map<T: Sendable>(_ transform: @escaping @Sendable (Value) throws -> T) -> SimpleOperation<T> {
     requireValue(T.self, of: "map")
     return ComposedOperation(
-      ChainSource(self, as: .map) { upstream in
-        try (upstream as! Self).step { value in .settle(.success, value: try transform(value)) }
+      ChainSource(self, as: .map) { upstream, refusal in
+        try (upstream as! Self).step(refusal) { value in .settle(.success, value: try transform(value)) }
       })
   }
 
@@ -59,8 +59,8 @@ extension ComposableOperation {
   ) -> SimpleOperation<T> {
     requireValue(T.self, of: "mapAsync")
     return ComposedOperation(
-      ChainSource(self, as: .mapAsync) { upstream in
-        try (upstream as! Self).step { value in .run(AsyncOperation { try await transform(value) }) }
+      ChainSource(self, as: .mapAsync) { upstream, refusal in
+        try (upstream as! Self).step(refusal) { value in .run(AsyncOperation { try await transform(value) }) }
       })
   }
 
@@ -73,8 +73,8 @@ extension ComposableOperation {
     _ handler: @escaping @Sendable (any Error) throws -> O
   ) -> SimpleOperation<Value> where O.Value == Value {
     ComposedOperation(
-      ChainSource(self, as: .recover) { upstream in
-        guard let error = upstream.failure else { return .settleLike(upstream) }
+      ChainSource(self, as: .recover) { upstream, refusal in
+        guard let error = refusal ?? upstream.failure else { return .settleLike(upstream) }
         return .run(try handler(error))
       })
   }
@@ -91,14 +91,15 @@ extension ComposableOperation {
   /// Then the returned operation itself settles as cancelled.
   public func settled() -> SimpleOperation<Outcome<Value>> {
     ComposedOperation(
-      ChainSource(self, as: .settled) { upstream in
-        .settle(.success, value: (upstream as! Self).settledOutcome)
+      ChainSource(self, as: .settled) { upstream, refusal in
+        .settle(.success, value: (upstream as! Self).settledOutcome(refusal))
       })
   }
 
   private func step(
-    _ next: (Value) throws -> SequentialSource.Step
+    _ refusal: OperationError?, _ next: (Value) throws -> SequentialSource.Step
   ) throws -> SequentialSource.Step {
+    if let refusal { throw refusal }
     guard let value = outcome?.value else { return .settleLike(self) }
     return try next(value)
   }

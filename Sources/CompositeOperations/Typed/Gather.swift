@@ -18,7 +18,7 @@ public func zip<each O: ComposableOperation>(
   var children: [Operation] = []
   repeat children.append(each operations)
   return ComposedOperation(
-    GatheringSource(children, as: .zip, policy: .cancelRemaining) { children in
+    GatheringSource(children, as: .zip, policy: .cancelRemaining) { children, _ in
       var iterator = children.makeIterator()
       func next<Child: ComposableOperation>(_: Child.Type) -> Child.Value {
         (iterator.next() as! Child).gatheredValue
@@ -39,7 +39,7 @@ public func zip<each O: ComposableOperation>(
 public func all<O: ComposableOperation>(
   _ operations: [O], maxConcurrent: Int = OperationQueue.defaultMaxConcurrentOperationCount
 ) -> SimpleOperation<[O.Value]> {
-  let source = GatheringSource(operations, as: .all, policy: .cancelRemaining) { children in
+  let source = GatheringSource(operations, as: .all, policy: .cancelRemaining) { children, _ in
     children.map { ($0 as! O).gatheredValue }
   }
   source.setWidth(requireWidth(maxConcurrent, of: "maxConcurrent of all"))
@@ -68,8 +68,8 @@ public func all<O: ComposableOperation>(
 public func allSettled<O: ComposableOperation>(
   _ operations: [O], maxConcurrent: Int = OperationQueue.defaultMaxConcurrentOperationCount
 ) -> SimpleOperation<[Outcome<O.Value>]> {
-  let source = GatheringSource(operations, as: .allSettled, policy: .settleAll) { children in
-    children.map { ($0 as! O).settledOutcome }
+  let source = GatheringSource(operations, as: .allSettled, policy: .settleAll) { children, refusals in
+    children.enumerated().map { ($1 as! O).settledOutcome(refusals[$0]) }
   }
   source.setWidth(requireWidth(maxConcurrent, of: "maxConcurrent of allSettled"))
   return ComposedOperation(source)
@@ -86,7 +86,7 @@ public func allSettled<O: ComposableOperation>(
 /// - Parameter operations: the operations, which the returned one owns.
 public func firstSuccess<O: ComposableOperation>(of operations: [O]) -> SimpleOperation<O.Value> {
   ComposedOperation(
-    GatheringSource(operations, as: .firstSuccess, policy: .firstSuccess) { children in
+    GatheringSource(operations, as: .firstSuccess, policy: .firstSuccess) { children, _ in
       (children[0] as! O).gatheredValue
     })
 }

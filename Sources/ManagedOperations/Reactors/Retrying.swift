@@ -69,10 +69,5 @@ private actor RandomFractions {
     self.source = source
   }
 
-  func next() -> Double {
-    func draw(_ source: inout some RandomNumberGenerator & Sendable) -> Double {
-      Double.random(in: 0...1, using: &source)
-    }
-    return draw(&source)
-  }
+  func next() -> Double { source.fraction() }
 }

@@ -146,4 +146,19 @@ struct ManualClockTests {
     await clock.waitUntilIdle()
     #expect(clock.nextDeadline == nil)
   }
+
+  @Test("Nothing sleeps until a moment that has come, so nobody waits for that", arguments: [0, -1])
+  func waitForSleeper_dueNow_returns(seconds: Int) async {
+    await clock.waitForSleeper(dueIn: .seconds(seconds))
+  }
+
+  @Test func waitForSleeper_momentComes_returns() async {
+    let waiting = Task { [clock] in await clock.waitForSleeper(dueIn: .seconds(1)) }
+    clock.advance(by: .seconds(1))
+    clock.advance(by: .seconds(1))
+    // Whenever the task begins: it waits for a moment that is at most one second away.
+    let sleeper = sleeper(3, EventRecorder())
+    await waiting.value
+    sleeper.cancel()
+  }
 }

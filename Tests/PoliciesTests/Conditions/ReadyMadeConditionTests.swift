@@ -100,6 +100,34 @@ struct ReadyMadeConditionTests {
     #expect(await outcomeOfStarting(inner).error is ConditionError)
   }
 
+  @Test(arguments: [false, true])
+  func dependencyAddedWhileTheConditionWaits_isLookedAt(isInsideAnotherWrapper: Bool) async throws {
+    let first = HeldOperation<Int>("first"), second = HeldOperation<Int>("second")
+    let operation = succeeding(1)
+    operation.addDependency(first)
+    let condition = operation.condition(.noFailedDependencies)
+    let wrapped = isInsideAnotherWrapper ? condition.exclusive("x", in: ExclusionRegistry()) : condition
+    await onWorker { wrapped.start() }
+    operation.addDependency(second)
+    for dependency in [first, second] { await onWorker { dependency.start() } }
+    first.finish(with: 1)
+    second.reject(with: TestError.second)
+    let error = try #require(await settled(wrapped).error as? ConditionError)
+    #expect((error.failures.first?.error as? DependencyError)?.dependencies == [second])
+  }
+
+  @Test func dependencyRemovedWhileTheConditionWaits_isNotLookedAt() async {
+    let dependency = HeldOperation<Int>("check")
+    let operation = succeeding(1)
+    operation.addDependency(dependency)
+    let wrapped = operation.condition(Condition("independent") { $0.dependencies.isEmpty })
+    await onWorker { wrapped.start() }
+    operation.removeDependency(dependency)
+    #expect(await settled(wrapped).value == 1)
+    await onWorker { dependency.start() }
+    dependency.finish(with: 1)
+  }
+
   @Test(arguments: [true, false])
   func dependencyOfAnOperationQueuedElsewhere_isAwaited_andItsFailureSeen(isPlain: Bool) async throws {
     let dependency = HeldOperation<Int>("check"), queue = OperationQueue()

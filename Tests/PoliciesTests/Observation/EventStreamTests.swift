@@ -70,6 +70,16 @@ struct EventStreamTests {
     #expect(count == 0)
   }
 
+  @Test func stream_ofReleasedComposition_ends_whileItsPartRunsElsewhere() async {
+    let part = HeldOperation<Int>()
+    await onWorker { part.start() }
+    let stream = all([part]).events()
+    var count = 0
+    for await _ in stream { count += 1 }
+    #expect(count == 0)
+    part.finish(with: 1)
+  }
+
   @Test func stream_dropped_leaves() {
     let operation = HeldOperation<Int>()
     operation.cancelsWhenLastObserverLeaves = true

@@ -65,7 +65,9 @@ struct ObserverState {
       earlyFraction = max(earlyFraction, fraction)
       return false
     }
-    guard outcome == nil, fraction >= lastFraction + 0.001 || fraction == 1 && lastFraction < 1 else { return false }
+    // Steps of exactly a thousandth may be a little shorter as floating-point numbers.
+    let isGreater = fraction - lastFraction > 0.001 - 1e-9
+    guard outcome == nil, isGreater || fraction == 1 && lastFraction < 1 else { return false }
     lastFraction = fraction
     let interested = records.filter { $0.interests.contains(.progress) }
     return interested.isEmpty ? false : deposit(.event(.progress(fraction), to: interested))

@@ -8,10 +8,16 @@ import Foundation
 final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the weak reference is set once
   private typealias HoldChange = (node: ProgressNode, difference: Int)
 
+  /// The node of a composition that waits for this operation, with its tag there. Weak, because the
+  /// composition may be released without having run.
+  private struct Parent {
+    weak var node: ProgressNode?
+    let tag: Int
+  }
+
   private struct State {
     var progress: ProgressState
-    /// The nodes of the compositions that wait for this operation, with its tag there.
-    var parents: [(node: ProgressNode, tag: Int)] = []
+    var parents: [Parent] = []
     /// The nodes of running child compositions, or of the child that stands for the whole work.
     var children: [Int: ProgressNode] = [:]
     var hold = HoldState()
@@ -116,7 +122,11 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
     guard let child = child as? SettlingOperation else { return }
     let node = child.progressNode(adding: &made)
     if !keep(node, of: child, tag) {
-      node.state.withLock { if !$0.progress.isEnded { $0.parents.append((self, tag)) } }
+      node.state.withLock { state in
+        guard !state.progress.isEnded else { return }
+        state.parents.removeAll { $0.node == nil }
+        state.parents.append(Parent(node: self, tag: tag))
+      }
     }
     let fraction = node.fraction
     if isChanged(tag, to: fraction) { propagate() }
@@ -184,10 +194,19 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
     }
   }
 
-  /// Called when the operation has settled.
   func ownerDidSettle(succeeded: Bool) {
+    let (changed, leaf, fraction) = end(succeeded: succeeded)
+    guard changed, let leaf else { return }
+    leaf.show(fraction, isIndeterminate: false)
+    if !succeeded { leaf.endUnsuccessfully() }
+  }
+
+  func ownerWasReleased() { _ = end(succeeded: false) }
+
+  /// Ends the node, and lets go of the others.
+  private func end(succeeded: Bool) -> (changed: Bool, leaf: FoundationProgress?, fraction: Double) {
     var ended: State?  // so that nothing is released inside the lock
-    let (changed, leaf, fraction) = state.withLock { state in
+    let result = state.withLock { state in
       ended = state
       state.hold = HoldState()
       let changed = state.progress.end(succeeded: succeeded)
@@ -200,9 +219,7 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
     let released = ended?.lettingGo() ?? []
     ended = nil
     ProgressNode.changeHolders(released)
-    guard changed, let leaf else { return }
-    leaf.show(fraction, isIndeterminate: false)
-    if !succeeded { leaf.endUnsuccessfully() }
+    return result
   }
 
   /// Passes a change to the hub, the leaf and the parents, and from there to further parents. A
@@ -215,8 +232,9 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
       leaf?.show(fraction, isIndeterminate: node.isIndeterminate)
       hub?.postProgress(fraction)
       next = nil
-      for (parent, tag) in parents where parent.isChanged(tag, to: fraction) {
-        if next == nil { next = parent } else { further.append(parent) }
+      for parent in parents {
+        guard let node = parent.node, node.isChanged(parent.tag, to: fraction) else { continue }
+        if next == nil { next = node } else { further.append(node) }
       }
       if next == nil { next = further.popLast() }
     }

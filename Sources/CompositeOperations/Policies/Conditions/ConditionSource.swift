@@ -24,7 +24,7 @@ final class ConditionSource: GuardSource, @unchecked Sendable {  // only the thr
     switch stage {
     case .new:
       guard let condition else { return nil }
-      let context = ConditionContext(operation: guarded, dependencies: dependencies ?? [])
+      let context = ConditionContext(operation: guarded, dependencies: dependencies)
       self.context = context
       stage = .preparing
       let prerequisites = condition.prerequisites(context)
@@ -124,7 +124,7 @@ private final class ConditionEvaluation: GateOperation, @unchecked Sendable {  /
 enum Prerequisites {
   /// Returns an operation that runs all of them in parallel, whatever their outcomes.
   static func operation(running operations: [Operation]) -> SimpleOperation<Void> {
-    ComposedOperation(GatheringSource(operations, as: .prerequisites, policy: .settleAll) { _ in () })
+    ComposedOperation(GatheringSource(operations, as: .prerequisites, policy: .settleAll) { _, _ in () })
   }
 
   static func requireIndependence(of prerequisites: [Operation], from operation: Operation) {

@@ -227,7 +227,7 @@ private struct TokenBucket {
 
   init(_ rate: SharedLimit.Rate) {
     self.rate = rate
-    interval = rate.period / rate.count
+    interval = min(rate.period, Timekeeper.Time.longest) / rate.count
   }
 
   private var capacity: Duration { interval * rate.count }

@@ -154,6 +154,33 @@ struct DependencyCircleTests {
     #expect(recorder.events.isEmpty)
   }
 
+  @Test("Operations of other types do not hold the error, but those that look at outcomes get it")
+  func circle_ofOtherTypes_isTheirOutcome() async throws {
+    func circle() -> [ConformingOperation<Int>] {
+      let operations = (0..<2).map { number in ConformingOperation<Int> { .success(number) } }
+      operations[0].addDependency(operations[1])
+      operations[1].addDependency(operations[0])
+      return operations
+    }
+    let outcomes = try #require(await outcomeOfStarting(allSettled(circle())).value)
+    #expect(outcomes.map { code($0.error)?.code } == [.dependencyCircle, .dependencyCircle])
+
+    let waiting = ConformingOperation<Int> { .success(1) }
+    let look = waiting.settled()
+    waiting.addDependency(look)
+    #expect(code(await outcomeOfStarting(look).value?.error)?.code == .dependencyCircle)
+
+    let broken = ConformingOperation<Int> { .success(1) }
+    let recovered = broken.recover { error in succeeding(error is OperationError ? 2 : 0) }
+    broken.addDependency(recovered)
+    #expect(await outcomeOfStarting(recovered).value == 2)
+
+    let mapped = ConformingOperation<Int> { .success(1) }
+    let map = mapped.map { $0 }
+    mapped.addDependency(map)
+    #expect(code(await outcomeOfStarting(map).error)?.code == .dependencyCircle)
+  }
+
   @Test("Typed compositions fail with the error itself")
   func circle_inTypedComposition_isItsError() async {
     let (first, second) = (succeeding(1), succeeding(2))
