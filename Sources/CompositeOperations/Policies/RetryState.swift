@@ -52,8 +52,8 @@ struct RetryState: Sendable {
 }
 
 extension RandomNumberGenerator {
-  /// Returns a random number from 0 to 1. Uses one number of the generator: `Double.random(in:)`
-  /// asks for more until it likes one, for ever where a generator for tests always returns the same.
+  /// Returns a random number from 0 to 1. Asks the generator once: `Double.random(in:)` may ask for
+  /// ever where the generator of a test always returns the same.
   package mutating func fraction() -> Double {
     Double(next() >> 11) / Double((UInt64(1) << 53) - 1)
   }
