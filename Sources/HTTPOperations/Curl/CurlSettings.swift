@@ -155,44 +155,12 @@ final class CurlSettings: Sendable {
   }
 
   private func keep(_ values: [String], in cookies: HTTPCookieStorage, for url: URL, of document: URL?) {
-    for value in values.prefix(CurlSettings.mostCookies) where value.utf8.count <= CurlSettings.longestCookie {
-      // Each line is one cookie. Foundation would make several of one with commas.
-      let made = HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": value], for: url).prefix(1)
-      cookies.setCookies(made.filter { $0.mayBeSet(by: url) }, for: url, mainDocumentURL: document)
-    }
+    let short = values.prefix(CurlSettings.mostCookies).filter { $0.utf8.count <= CurlSettings.longestCookie }
+    cookies.setCookies(short.compactMap { HTTPCookie($0, from: url) }, for: url, mainDocumentURL: document)
     let kept = cookies.cookies(for: url) ?? []
     guard kept.count > CurlSettings.mostCookiesOfAServer else { return }
     let oldest = kept.sorted { $0.timeOfCreation < $1.timeOfCreation }.dropLast(CurlSettings.mostCookiesOfAServer)
     for cookie in oldest { cookies.deleteCookie(cookie) }
-  }
-}
-
-// What RFC 6265 requires, and Foundation on Linux leaves out.
-extension HTTPCookie {
-  /// In seconds since some moment.
-  fileprivate var timeOfCreation: Double {
-    properties?[HTTPCookiePropertyKey("Created")] as? Double ?? 0
-  }
-
-  /// Whether the cookie may go to an address that has its domain.
-  fileprivate func isMeant(for url: URL) -> Bool {
-    if isSecure, url.scheme != "https" { return false }
-    if let expiresDate, expiresDate <= Date() { return false }
-    // The path as it is sent: that of Foundation lacks a slash at the end.
-    let sent = url.path(percentEncoded: true)
-    let place = sent.isEmpty ? "/" : sent
-    return place == path || place.hasPrefix(path.hasSuffix("/") ? path : "\(path)/")
-  }
-
-  /// Whether a server may set the cookie. A cookie for a whole top level domain, or for a part of a
-  /// numeric address, would go to other servers.
-  fileprivate func mayBeSet(by url: URL) -> Bool {
-    if isSecure, url.scheme != "https" { return false }
-    let domain = (domain.hasPrefix(".") ? String(domain.dropFirst()) : domain).lowercased()
-    let host = url.host?.lowercased() ?? ""
-    if domain == host { return true }
-    let isInNumbers = host.contains(":") || host.split(separator: ".").last.map { Int($0) != nil } ?? true
-    return domain.contains(".") && !isInNumbers
   }
 }
 #endif

@@ -139,6 +139,13 @@ import FoundationNetworking
       .success("hello")),
   ]
 
+  // MARK: - Cookies that Foundation cannot read
+
+  static let cookies: [Case] = [
+    "😀=", "e\u{301}=", "a=1; 😀=", "a=\u{301}b=", "ab\u{200D}=", "a=1; =\u{338}=",
+    "a=1; Expires=Wed, 09 Jun 2100 10:18:14 GMT\u{301}", "a=1; Expires=\u{200D}", "a=1; Max-Age=\u{301}1",
+  ].map { Case("the cookie \($0)", withHello("Set-Cookie: \($0)\r\n"), .success("hello")) }
+
   // MARK: - Redirects whose body is of no use
 
   private static let redirect = "HTTP/1.1 302 Found\r\nLocation: /normal\r\n"
@@ -221,7 +228,7 @@ import FoundationNetworking
     Case("the body of an error", .endless("HTTP/1.1 500 Oh\r\n\r\n", then: much), .failure(.bodyTooLarge)),
   ]
 
-  @Test(arguments: cutOff + unusual + redirects + malformed + trailers + endless)
+  @Test(arguments: cutOff + unusual + cookies + redirects + malformed + trailers + endless)
   func answer_endsAsItShould(_ hostile: Case) async throws {
     try await withServer(keepsConnections: false) { server in
       server.route("/", hostile.answer)
