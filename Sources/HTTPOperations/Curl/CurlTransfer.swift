@@ -89,6 +89,7 @@ final class CurlTransfer: HTTPHop, @unchecked Sendable {  // what is no constant
 
   private func enter() {
     guard phase == .new else { return }
+    guard upload?.isOwn != false else { return end(.failed(.invalidRequest, HTTPRequestCheck.usedStream)) }
     phase = .waiting
     settings.connections.enter(self)
   }

@@ -17,6 +17,8 @@ final class CurlUpload: @unchecked Sendable {  // touched on the connections' qu
 
   /// Nil if it is not known.
   let length: Int?
+  /// Whether it may be sent: no other request has its stream.
+  let isOwn: Bool
   /// How many bytes were given.
   private(set) var offset = 0
   /// Called on the connections' queue.
@@ -48,15 +50,17 @@ final class CurlUpload: @unchecked Sendable {  // touched on the connections' qu
     self.queue = queue
     switch upload ?? request.httpBody.map({ .data($0) }) {
     case .data(let data):
-      (self.data, reader) = (data, nil)
+      (self.data, reader, isOwn) = (data, nil, true)
       length = data.count
     case .file(let file):
       length = HTTPUpload.length(of: file)
-      (data, reader) = (nil, CurlBodyReader(.file(file, nil), length: length))
+      (data, reader, isOwn) = (nil, CurlBodyReader(.file(file, nil), length: length), true)
     case nil:
       guard let stream = request.httpBodyStream else { return nil }
       length = request.value(forHTTPHeaderField: "Content-Length").flatMap { Int($0) }
-      (data, reader) = (nil, CurlBodyReader(.stream(stream), length: length))
+      isOwn = HTTPRequestCheck.take(stream)
+      // What it does not have it does not close.
+      (data, reader) = (nil, isOwn ? CurlBodyReader(.stream(stream), length: length) : nil)
     }
   }
 
@@ -95,7 +99,6 @@ final class CurlUpload: @unchecked Sendable {  // touched on the connections' qu
   func readAhead() {
     guard let reader, !isReading, next == nil, !isAtEnd, failure == nil else { return }
     isReading = true
-    reader.noteStream()
     reader.disk.add { [queue, place, round, weak self] in
       let result = Result { try reader.read(at: place) }
       queue.async { [weak self] in self?.take(result, round) }
@@ -154,7 +157,6 @@ final class CurlBodyReader: @unchecked Sendable {  // but for constants touched 
 
   let disk = DiskQueue()
   let file: URL?
-  private let stream: InputStream?
   private let length: Int?
   private var source: Source
 
@@ -162,18 +164,7 @@ final class CurlBodyReader: @unchecked Sendable {  // but for constants touched 
   init(_ source: Source, length: Int?) {
     self.source = source
     self.length = length
-    (file, stream) =
-      switch source {
-      case .file(let file, _): (file, nil)
-      case .stream(let stream): (nil, stream)
-      }
-  }
-
-  /// Notes that the stream is about to be read, until it is closed. Otherwise a further request
-  /// with it could send the rest as its whole body. Called before the first read is on its queue.
-  func noteStream() {
-    guard let stream else { return }
-    HTTPRequestCheck.streamsUnderWay.withLock { _ = $0.insert(ObjectIdentifier(stream)) }
+    if case .file(let file, _) = source { self.file = file } else { file = nil }
   }
 
   /// The next bytes; none at the end.
@@ -200,7 +191,8 @@ final class CurlBodyReader: @unchecked Sendable {  // but for constants touched 
       let count = data.withUnsafeMutableBytes {
         stream.read($0.baseAddress!.assumingMemoryBound(to: UInt8.self), maxLength: $0.count)
       }
-      if count < 0 { throw stream.streamError ?? POSIXError(.EIO) }
+      // Foundation ends the process if it is asked for an error that is not there.
+      if count < 0 { throw (stream.streamStatus == .error ? stream.streamError : nil) ?? POSIXError(.EIO) }
       if count == 0, let length { throw ShortStream(given: place, length: length) }
       return data.prefix(count)
     }
@@ -211,7 +203,7 @@ final class CurlBodyReader: @unchecked Sendable {  // but for constants touched 
     case .file(_, let handle): try? handle?.close()
     case .stream(let stream):
       stream.close()
-      HTTPRequestCheck.streamsUnderWay.withLock { _ = $0.remove(ObjectIdentifier(stream)) }
+      HTTPRequestCheck.release(stream)
     }
   }
 }

@@ -8,9 +8,12 @@ import FoundationNetworking
 /// Finds what is wrong with a request before it is made. Otherwise some of it would be sent, or end
 /// the process.
 enum HTTPRequestCheck {
-  /// The body streams that are being read, and are not closed yet: their status does not tell them
-  /// from those that the user has opened.
-  static let streamsUnderWay = LockBox<Set<ObjectIdentifier>>([])
+  /// The body streams that requests have taken, and have not closed yet: their status does not tell
+  /// them from those that the user has opened.
+  private static let streamsUnderWay = LockBox<Set<ObjectIdentifier>>([])
+  /// What is wrong with a request whose stream is not its own.
+  static let usedStream =
+    "its body is a stream that was read before, and cannot be sent twice; use HTTPTransfer.upload"
 
   /// - Parameter sessionIdentifier: the identifier of a background session; others have none.
   static func mistake(in state: HTTPExchangeState, sessionIdentifier: String?) -> (any Error)? {
@@ -33,8 +36,7 @@ enum HTTPRequestCheck {
       return invalid(request, "it has a body, but its method is \(method)")
     }
     if state.upload == nil, let stream = request.httpBodyStream, wasRead(stream) {
-      return invalid(
-        request, "its body is a stream that was read before, and cannot be sent twice; use HTTPTransfer.upload")
+      return invalid(request, usedStream)
     }
     if let coding = fields["Transfer-Encoding"], coding.lowercased() != "chunked" || !hasBody {
       return invalid(request, "its Transfer-Encoding is “\(coding)”, but only a body can have one, and only “chunked”")
@@ -65,6 +67,21 @@ enum HTTPRequestCheck {
     if stream.streamStatus == .error { return false }
     return streamsUnderWay.withLock { $0.contains(ObjectIdentifier(stream)) }
       || [.atEnd, .closed].contains(stream.streamStatus)
+  }
+
+  /// Takes the stream for a request, until it is closed. Returns false if another request has taken
+  /// it: two may have been checked before.
+  static func take(_ stream: InputStream) -> Bool {
+    if stream.streamStatus == .error { return true }
+    guard streamsUnderWay.withLock({ $0.insert(ObjectIdentifier(stream)).inserted }) else { return false }
+    guard [.atEnd, .closed].contains(stream.streamStatus) else { return true }
+    release(stream)
+    return false
+  }
+
+  /// The stream is closed.
+  static func release(_ stream: InputStream) {
+    streamsUnderWay.withLock { _ = $0.remove(ObjectIdentifier(stream)) }
   }
 
   /// A wrong length would make the server wait, or read the rest as another request.

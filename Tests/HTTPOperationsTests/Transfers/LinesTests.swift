@@ -62,6 +62,54 @@ import Testing
     }
   }
 
+  /// The second would send the rest of it, or nothing, as its whole body.
+  @Test func requestsThatWait_withOneStream_doNotShareIt() async throws {
+    try await withServer { server in
+      let gate = Gate()
+      server.route("/held", HTTPAnswer.ok().held(by: gate))
+      server.route("/", .echo)
+      let session = session(1)
+      let held = HTTPOperation(request(server.url("/held")), session: session)
+      held.start()
+      await server.requests.wait(forCount: 1)
+      let body = Data((0..<1_000_000).map(HTTPAnswer.largeByte))
+      let upload = request(server.url(), "PUT") {
+        $0.httpBodyStream = InputStream(data: body)
+        $0.setValue("\(body.count)", forHTTPHeaderField: "Content-Length")
+      }
+      let operations = (0..<2).map { _ in HTTPOperation(upload, session: session) }
+      for operation in operations { operation.start() }
+      gate.open()
+      #expect(await settled(operations[0]).value?.body == body)
+      let error = try #require(await settled(operations[1]).httpError)
+      #expect(error.code == .invalidRequest && "\(error)".contains("a stream that was read before"), "\(error)")
+    }
+  }
+
+  /// It cannot be read, and has no error.
+  @Test func stream_thatIsClosed_whileItsRequestWaits_isUnreadable() async throws {
+    try await withServer { server in
+      let gate = Gate()
+      server.route("/held", HTTPAnswer.ok().held(by: gate))
+      server.route("/", .echo)
+      let session = session(1)
+      let held = HTTPOperation(request(server.url("/held")), session: session)
+      held.start()
+      await server.requests.wait(forCount: 1)
+      let stream = InputStream(data: Data("body".utf8))
+      let put = request(server.url(), "PUT") {
+        $0.httpBodyStream = stream
+        $0.setValue("4", forHTTPHeaderField: "Content-Length")
+      }
+      let upload = HTTPOperation(put, session: session)
+      upload.start()
+      stream.open()
+      stream.close()
+      gate.open()
+      #expect(await settled(upload).httpError?.code == .unreadableFile)
+    }
+  }
+
   @Test(arguments: ["cancel", "failure", "settled elsewhere"])
   func requestThatEndsOtherwise_givesItsPlaceOn(_ end: String) async throws {
     try await withServer(keepsConnections: false) { server in
