@@ -57,24 +57,26 @@ final class TwinDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendable 
     completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
   ) {
     let space = challenge.protectionSpace
+    var answer = completionHandler
     if space.authenticationMethod == NSURLAuthenticationMethodServerTrust,
       let pins = HTTPOptions.pins(of: space.host, in: pinnedKeys)
     {
-      // The system checks the rest of the certificate.
       let isPinned = space.serverTrust.map { PinnedServer.isTrusted($0, pins: pins) } ?? false
-      return completionHandler(isPinned ? .performDefaultHandling : .cancelAuthenticationChallenge, nil)
+      guard isPinned else { return completionHandler(.cancelAuthenticationChallenge, nil) }
+      // Keys only restrict trust: the delegate may refuse the server. If it accepts it, the system
+      // still checks the rest of the certificate.
+      answer = { answer, _ in completionHandler(answer == .useCredential ? .performDefaultHandling : answer, nil) }
     }
-    guard let original else { return completionHandler(.performDefaultHandling, nil) }
+    guard let original else { return answer(.performDefaultHandling, nil) }
     // As URLSession does: first the method for the session, then the method for the task.
     var wasAsked: Void?
     if TwinDelegate.challengesOfSessions.contains(space.authenticationMethod) {
-      wasAsked = original.delegate?.urlSession?(original, didReceive: challenge, completionHandler: completionHandler)
+      wasAsked = original.delegate?.urlSession?(original, didReceive: challenge, completionHandler: answer)
     }
     if wasAsked == nil {
-      wasAsked = delegate?.urlSession?(
-        original, task: task, didReceive: challenge, completionHandler: completionHandler)
+      wasAsked = delegate?.urlSession?(original, task: task, didReceive: challenge, completionHandler: answer)
     }
-    if wasAsked == nil { completionHandler(.performDefaultHandling, nil) }
+    if wasAsked == nil { answer(.performDefaultHandling, nil) }
   }
 
   func urlSession(
