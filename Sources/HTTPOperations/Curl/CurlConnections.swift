@@ -99,7 +99,7 @@ final class CurlConnections: @unchecked Sendable {  // everything but what is co
     guard transfers[handle.pointer] != nil else { return }
     _ = composite_operations_curl_easy_pause(handle.pointer, pauses.bits)
     // An older libcurl does not say that it has something to do now.
-    act(CurlSocketEvent.timeout, 0)
+    act(CurlSockets.timeout, 0)
   }
 
   private func open() -> CurlMulti? {

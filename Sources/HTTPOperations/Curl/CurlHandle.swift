@@ -26,51 +26,42 @@ final class CurlHandle {
   /// The detailed error of libcurl; empty if there is none.
   var errorText: String { String(cString: errorBuffer) }
 
-  // Each returns whether the library knows the option, and takes the value.
-
-  @discardableResult
-  func set(_ option: Int32, _ value: Int) -> Bool {
-    composite_operations_curl_easy_set_long(pointer, option, value) == 0
+  func set(_ option: Int32, _ value: Int) {
+    composite_operations_curl_easy_set_long(pointer, option, value)
   }
 
+  /// Returns whether the library knows the option, and takes the value.
   @discardableResult
   func set(_ option: Int32, _ value: String) -> Bool {
     composite_operations_curl_easy_set_text(pointer, option, value) == 0
   }
 
-  @discardableResult
-  func setSize(_ option: Int32, _ value: Int) -> Bool {
-    composite_operations_curl_easy_set_size(pointer, option, Int64(value)) == 0
+  func setSize(_ option: Int32, _ value: Int) {
+    composite_operations_curl_easy_set_size(pointer, option, Int64(value))
   }
 
-  @discardableResult
-  func setPointer(_ option: Int32, _ value: UnsafeMutableRawPointer?) -> Bool {
-    composite_operations_curl_easy_set_pointer(pointer, option, value) == 0
+  func setPointer(_ option: Int32, _ value: UnsafeMutableRawPointer?) {
+    composite_operations_curl_easy_set_pointer(pointer, option, value)
   }
 
-  @discardableResult
-  func setBytes(_ option: Int32, _ function: CompositeOperationsCurlBytes) -> Bool {
-    composite_operations_curl_easy_set_bytes(pointer, option, function) == 0
+  func setBytes(_ option: Int32, _ function: CompositeOperationsCurlBytes) {
+    composite_operations_curl_easy_set_bytes(pointer, option, function)
   }
 
-  @discardableResult
-  func setLookup(_ function: CompositeOperationsCurlLookup) -> Bool {
-    composite_operations_curl_easy_set_lookup(pointer, function) == 0
+  func setLookup(_ function: CompositeOperationsCurlLookup) {
+    composite_operations_curl_easy_set_lookup(pointer, function)
   }
 
-  @discardableResult
-  func setSocket(_ function: CompositeOperationsCurlSocketSetup) -> Bool {
-    composite_operations_curl_easy_set_socket(pointer, function) == 0
+  func setSocket(_ function: CompositeOperationsCurlSocketSetup) {
+    composite_operations_curl_easy_set_socket(pointer, function)
   }
 
-  @discardableResult
-  func setRequest(_ function: CompositeOperationsCurlRequest) -> Bool {
-    composite_operations_curl_easy_set_request(pointer, function) == 0
+  func setRequest(_ function: CompositeOperationsCurlRequest) {
+    composite_operations_curl_easy_set_request(pointer, function)
   }
 
-  @discardableResult
-  func setSeek(_ function: CompositeOperationsCurlSeek) -> Bool {
-    composite_operations_curl_easy_set_seek(pointer, function) == 0
+  func setSeek(_ function: CompositeOperationsCurlSeek) {
+    composite_operations_curl_easy_set_seek(pointer, function)
   }
 
   /// Sets the lines of the header to send.

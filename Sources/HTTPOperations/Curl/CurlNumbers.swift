@@ -1,5 +1,5 @@
 #if os(Linux) || os(Android)
-/// The numbers of libcurl's options, events and results.
+/// The numbers of libcurl's options.
 enum CurlOption {
   static let writeData: Int32 = 10001
   static let url: Int32 = 10002
@@ -37,12 +37,6 @@ enum CurlOption {
   static let waitForConnection: Int32 = 237
   static let quickExit: Int32 = 322
   static let uploadSize: Int32 = 30115
-}
-
-/// Reported to libcurl instead of a socket.
-enum CurlSocketEvent {
-  /// The time is over.
-  static let timeout: Int32 = -1
 }
 
 /// Which directions of a transfer go on.

@@ -7,6 +7,8 @@ import Dispatch
 /// One Dispatch source stands for all sockets.
 final class CurlSockets: @unchecked Sendable {  // touched on the queue alone
   typealias Act = @Sendable (_ descriptor: Int32, _ events: Int32) -> Void
+  /// What libcurl is told in place of a socket when the time is over.
+  static let timeout: Int32 = -1
 
   private let waiter: Int32
   private let source: any DispatchSourceRead
@@ -22,7 +24,7 @@ final class CurlSockets: @unchecked Sendable {  // touched on the queue alone
     timer = DispatchSource.makeTimerSource(queue: queue)
     source.setEventHandler { [weak self] in self?.actOnSockets() }
     source.setCancelHandler { composite_operations_curl_waiter_close(waiter) }
-    timer.setEventHandler { [weak self] in self?.act?(CurlSocketEvent.timeout, 0) }
+    timer.setEventHandler { [weak self] in self?.act?(CurlSockets.timeout, 0) }
     timer.schedule(deadline: .distantFuture)
     source.resume()
     timer.resume()
