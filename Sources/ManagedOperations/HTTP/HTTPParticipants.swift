@@ -36,7 +36,9 @@ extension Interceptor where Self == AnyInterceptor {
   /// scheme, host or port.
   ///
   /// The closure is asked again when a reactor has a request made and intercepted again, as
-  /// `.refreshingToken` does. Tasks of other types than ``HTTPTask`` pass.
+  /// `.refreshingToken` does. The fields of the time before are taken back first, so one that it no
+  /// longer gives is not sent; what others have set instead stays. Tasks of other types than
+  /// ``HTTPTask`` pass.
   ///
   /// - Parameters:
   ///   - timeout: how long the closure may take about one request; nil for no limit.
@@ -51,12 +53,7 @@ extension Interceptor where Self == AnyInterceptor {
       guard isFor(task.request) else { return .pass }
       let fields = try await fields(task.request)
       try fields.check(for: task.request.url)
-      for (name, value) in fields.dictionary {
-        task.request.setValue(value, forHTTPHeaderField: name)
-        // It would replace the field that was just set.
-        task.headers[name] = nil
-        task.secretFields.insert(name)
-      }
+      for (name, value) in fields.dictionary { task.setField(name, to: value) }
       return .execute
     }
     return AnyInterceptor(base: interceptor, name: ".headers")

@@ -52,8 +52,8 @@ public struct HTTPTask: ManagedTask {
   /// begins anew with everything that is sent or received, and the `totalTime` of the options.
   public var timeout: Duration?
 
-  /// The names of fields that `.headers` has set.
-  var secretFields: Set<String> = []
+  /// The fields that `.headers` has set, the first one first.
+  private var addedFields: [AddedField] = []
   /// Keeps the session of a manager from being closed.
   var sessionOwner: SessionOwner?
 
@@ -90,9 +90,39 @@ public struct HTTPTask: ManagedTask {
   /// Makes the request of one attempt.
   public func makeOperation() -> SimpleOperation<HTTPResponse> {
     var options = options ?? HTTPOptions()
-    options.secretFields.formUnion(secretFields)
+    options.secretFields.formUnion(addedFields.map(\.name))
     return HTTPOperation(
       request, transfer: transfer, session: session ?? .shared, acceptedStatuses: acceptedStatuses,
       maxRedirects: maxRedirects, headers: headers, options: options, keeping: sessionOwner)
+  }
+}
+
+/// A field that `.headers` has set, and what it has replaced.
+private struct AddedField {
+  let name: String
+  let value: String?
+  let before: (inRequest: String?, inHeaders: String?)
+}
+
+extension HTTPTask: ReinterceptedTask {
+  /// Takes back what `.headers` has set: it may be an old token, and none may give another.
+  mutating func willBeInterceptedAgain() {
+    for index in addedFields.indices.reversed() {
+      let field = addedFields[index]
+      // What others have set since is theirs. It may contain the field, and so remains secret.
+      guard request.value(forHTTPHeaderField: field.name) == field.value, headers[field.name] == nil else { continue }
+      request.setValue(field.before.inRequest, forHTTPHeaderField: field.name)
+      headers[field.name] = field.before.inHeaders
+      addedFields.remove(at: index)
+    }
+  }
+
+  /// Sets a field for a `.headers`. It is secret from now on.
+  mutating func setField(_ name: String, to value: String) {
+    let before = (request.value(forHTTPHeaderField: name), headers[name])
+    request.setValue(value, forHTTPHeaderField: name)
+    // It would replace the field that was just set.
+    headers[name] = nil
+    addedFields.append(AddedField(name: name, value: request.value(forHTTPHeaderField: name), before: before))
   }
 }

@@ -48,6 +48,8 @@ final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable { 
   /// The drain changes it inside of the lock. Otherwise the thread that does the next step of the
   /// task, of which there is one at a time, reads it without the lock.
   private var task: Task
+  /// Whether interceptors were asked about it. Guarded by the lock of the manager.
+  private var wasIntercepted = false
   /// The handle, from its start on.
   private var handle: OperationHandle<Task.Value>?
   /// The same before its start, when only its user keeps it.
@@ -108,7 +110,14 @@ final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable { 
   }
 
   func intercept(in core: ManagerCore, drain: Int) async {
-    var (task, isAskedAgain) = core.withLock { (self.task, $0.state.jobs[id]?.interception == .askedAgain) }
+    var (task, isAskedAgain, isAgain) = core.withLock { storage in
+      defer { wasIntercepted = true }
+      return (self.task, storage.state.jobs[id]?.interception == .askedAgain, wasIntercepted)
+    }
+    if isAgain, var changed = task as? any ReinterceptedTask {
+      changed.willBeInterceptedAgain()
+      task = changed as! Task
+    }
     var answer = InterceptAnswer()
     for (index, interceptor) in core.interceptors.enumerated() where !(isAskedAgain && interceptor.onlyHolds) {
       let batchCount = core.beginQuestion(to: index, about: id, drain: drain)

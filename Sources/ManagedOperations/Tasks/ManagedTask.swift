@@ -118,3 +118,8 @@ public struct AnyManagedTask<Value: Sendable>: ManagedTask {
 protocol TaskDefaults: Sendable {
   func applied<T: ManagedTask>(to task: T) -> T
 }
+
+/// A task that is prepared before interceptors are asked about it again.
+protocol ReinterceptedTask {
+  mutating func willBeInterceptedAgain()
+}

@@ -106,6 +106,33 @@ private struct SecretServer {
     }
   }
 
+  /// Where a request has a token of its own.
+  enum OwnToken: CaseIterable {
+    case none, inTheRequest, inTheTask
+  }
+
+  @Test(arguments: OwnToken.allCases)
+  func refreshThatLeavesNoToken_oldOneIsNotSentAgain(_ own: OwnToken) async throws {
+    try await withServer(keepsConnections: false) { server in
+      let token = Locked<String?>("old")
+      server.route("/", HTTPRoute { $0.headers["authorization"] == "Bearer old" ? .status(401) : .ok() })
+      let http = HTTPManager(
+        interceptors: [.headers { _ in token.current.map { ["Authorization": "Bearer \($0)"] } ?? [:] }],
+        reactors: [.refreshingToken { _ in token.withLock { $0 = nil } }], clock: ManualClock())
+      var task = HTTPTask(request(server.url(), token: own == .inTheRequest ? "own" : nil))
+      if own == .inTheTask { task.headers["Authorization"] = "Bearer own" }
+      // The second one waits with the old token, too.
+      http.operations.maxConcurrentOperationCount = 1
+      http.operations.isSuspended = true
+      let handles = (0..<2).map { _ in http.operations.add(task) }
+      await until(handles.allSatisfy { $0.state == .queued })
+      http.operations.isSuspended = false
+      for handle in handles { #expect(await settled(handle).value?.status == 200) }
+      let expected = own == .none ? nil : "Bearer own"
+      #expect(server.requests.events.map { $0.headers["authorization"] } == ["Bearer old", expected, expected])
+    }
+  }
+
   @Test func tokenThatExpiresAgain_isRefreshedAgain() async throws {
     try await withServer { server in
       let secret = SecretServer(on: server)
