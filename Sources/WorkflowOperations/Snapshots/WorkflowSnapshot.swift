@@ -54,12 +54,19 @@ extension WorkflowSnapshot: Codable {
     case subworkflow
   }
 
-  private struct TaskName: CodingKey {
-    let stringValue: String
-    var intValue: Int? { nil }
+  /// An entry, and the workflow that stands inside of it. Read from a dictionary, as it was
+  /// written: a decoder that converts keys leaves those of dictionaries, which are names of tasks.
+  private struct NestedEntry: Decodable {
+    let entry: Entry
+    /// Not decoded yet, for it may have others inside.
+    var inside: KeyedDecodingContainer<Key>?
 
-    init(stringValue: String) { self.stringValue = stringValue }
-    init?(intValue: Int) { nil }
+    init(from decoder: any Decoder) throws {
+      entry = try Entry(from: decoder)
+      let container = try decoder.container(keyedBy: Key.self)
+      guard container.contains(.subworkflow), try !container.decodeNil(forKey: .subworkflow) else { return }
+      inside = try container.nestedContainer(keyedBy: Key.self, forKey: .subworkflow)
+    }
   }
 
   /// Encodes all of it.
@@ -123,13 +130,10 @@ extension WorkflowSnapshot: Codable {
     var pending: [(container: KeyedDecodingContainer<Key>, place: Place?)] = [(outermost, nil)]
     while let (container, place) = pending.popLast() {
       var part = Part(workflowName: try container.decode(String.self, forKey: .workflowName), place: place)
-      let tasks = try container.nestedContainer(keyedBy: TaskName.self, forKey: .tasks)
-      for task in tasks.allKeys.sorted(by: { $0.stringValue < $1.stringValue }) {
-        part.tasks[task.stringValue] = try tasks.decode(Entry.self, forKey: task)
-        let entry = try tasks.nestedContainer(keyedBy: Key.self, forKey: task)
-        guard entry.contains(.subworkflow), try !entry.decodeNil(forKey: .subworkflow) else { continue }
-        let inside = try entry.nestedContainer(keyedBy: Key.self, forKey: .subworkflow)
-        pending.append((inside, Place(part: parts.count, task: task.stringValue)))
+      let tasks = try container.decode([String: NestedEntry].self, forKey: .tasks)
+      for (name, task) in tasks.sorted(by: { $0.key < $1.key }) {
+        part.tasks[name] = task.entry
+        if let inside = task.inside { pending.append((inside, Place(part: parts.count, task: name))) }
       }
       parts.append(part)
     }

@@ -173,6 +173,39 @@ struct SnapshotTests {
   }
 
   @Test(
+    "A decoder that converts keys leaves the names of tasks as they are",
+    arguments: [
+      #"{"workflowName": "outer", "tasks": {"charge_card": {"isFinished": true, "result": "1"}, "print_page": {"isFinished": false}}}"#,
+      #"""
+      {"workflowName": "outer", "tasks": {
+        "charge_card": {"isFinished": true, "result": "1"},
+        "print_page": {"isFinished": false, "subworkflow": {"workflowName": "inner", "tasks": {
+          "fold_it": {"isFinished": true, "result": "2"}}}}}}
+      """#,
+      #"""
+      {"workflowName": "outer", "tasks": {
+        "charge_card": {"isFinished": true, "result": "1"}, "print_page": {"isFinished": false}},
+      "subworkflows": [{"workflowName": "inner", "parent": 0, "task": "print_page", "tasks": {
+        "fold_it": {"isFinished": true, "result": "2"}}}]}
+      """#,
+    ])
+  func decode_withConvertedKeys_keepsNames(file: String) throws {
+    let decoder = JSONDecoder()
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    let snapshot = try decoder.decode(WorkflowSnapshot.self, from: Data(file.utf8))
+    #expect(snapshot.finishedTasks == ["charge_card"])
+    let inner = Workflow("inner")
+    let fold = inner.add("fold_it") { 3 }
+    let workflow = Workflow("outer")
+    let charge = workflow.add("charge_card") { 4 }
+    workflow.addSubworkflow("print_page", inner)
+    let unused = try workflow.restore(snapshot)
+    #expect(charge.result == 1)
+    let hasInner = file.contains("inner")
+    #expect(fold.result == (hasInner ? 2 : nil) && unused == (hasInner ? [] : ["print_page"]))
+  }
+
+  @Test(
     "A file whose workflows are in none that stands before, or two of them in one task, is refused",
     arguments: [
       #"[{"workflowName": "a", "parent": 1, "task": "x", "tasks": {}}]"#,
