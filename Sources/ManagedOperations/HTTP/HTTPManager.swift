@@ -97,7 +97,7 @@ public final class HTTPManager: Sendable {
   /// - Throws: an `HTTPStatusError` if the status is not from 200 to 299, an `HTTPError`, a
   ///   ``ManagedTaskError`` or the error of a reactor; `CancellationError` if it was cancelled.
   public func data(for request: URLRequest) async throws -> HTTPResponse {
-    try await answer(to: HTTPTask(request))
+    try await operations.run(HTTPTask(request))
   }
 
   /// Makes a request with a body, and waits for the answer. Cancelling the calling task cancels the
@@ -109,7 +109,7 @@ public final class HTTPManager: Sendable {
   /// - Throws: as ``data(for:)`` does.
   @discardableResult
   public func upload(for request: URLRequest, from upload: HTTPUpload) async throws -> HTTPResponse {
-    try await answer(to: HTTPTask(request, transfer: .upload(upload)))
+    try await operations.run(HTTPTask(request, transfer: .upload(upload)))
   }
 
   /// Makes a request, and waits until the body of the answer is in a file. Cancelling the calling
@@ -122,7 +122,7 @@ public final class HTTPManager: Sendable {
   /// - Throws: as ``data(for:)`` does.
   @discardableResult
   public func download(for request: URLRequest, to file: URL) async throws -> HTTPResponse {
-    try await answer(to: HTTPTask(request, transfer: .download(to: file)))
+    try await operations.run(HTTPTask(request, transfer: .download(to: file)))
   }
 
   /// Makes a request, and decodes the body of the answer. Cancelling the calling task cancels the
@@ -137,11 +137,6 @@ public final class HTTPManager: Sendable {
     _ type: T.Type, for request: URLRequest, decoder: JSONDecoder = JSONDecoder()
   ) async throws -> T {
     try decoder.decode(type, from: try await data(for: request).body)
-  }
-
-  /// A caller that was cancelled before makes no request.
-  private func answer(to task: HTTPTask) async throws -> HTTPResponse {
-    try await operations.add(task, startImmediately: false).run()
   }
 }
 

@@ -92,7 +92,8 @@ public final class OperationManager: Sendable {
       taskDefaults?.applied(to: task) ?? task, startImmediately: startImmediately, after: delay, timeout: timeout)
   }
 
-  /// Adds a task, and waits until it has settled. Cancelling the calling task cancels it.
+  /// Adds a task, and waits until it has settled. Cancelling the calling task cancels it; if that
+  /// was cancelled before the call, it does not execute.
   ///
   /// - Parameters:
   ///   - task: the task.
@@ -104,7 +105,8 @@ public final class OperationManager: Sendable {
   public func run<T: ManagedTask>(
     _ task: T, after delay: Duration? = nil, timeout: Duration? = nil
   ) async throws -> T.Value {
-    try await add(task, after: delay, timeout: timeout).run()
+    // Started here, because the order of calls counts. Of a cancelled caller nothing starts.
+    try await add(task, startImmediately: !Task.isCancelled, after: delay, timeout: timeout).run()
   }
 
   /// Adds several tasks.
@@ -131,7 +133,7 @@ public final class OperationManager: Sendable {
   }
 
   /// Adds several tasks, and waits until all have settled. Cancelling the calling task cancels
-  /// them.
+  /// them; if that was cancelled before the call, none executes.
   ///
   /// - Parameters:
   ///   - tasks: the tasks.
@@ -142,7 +144,7 @@ public final class OperationManager: Sendable {
   public func run<T: ManagedTask>(
     contentsOf tasks: some Sequence<T>, inOrder: Bool = false, timeout: Duration? = nil
   ) async throws -> [Outcome<T.Value>] {
-    try await add(contentsOf: tasks, inOrder: inOrder, timeout: timeout).run()
+    try await add(contentsOf: tasks, inOrder: inOrder, startImmediately: !Task.isCancelled, timeout: timeout).run()
   }
 
   // MARK: - Limits

@@ -38,6 +38,23 @@ import Testing
     #expect(cancelled.outcome?.isCancelled == true)
   }
 
+  @Test(arguments: [false, true])
+  func run_callerCancelledBefore_startsNothing(inOrder: Bool) async {
+    let manager = OperationManager(clock: ManualClock())
+    let events = manager.events()
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await manager.run(contentsOf: [Number(1), Number(2)], inOrder: inOrder)
+    }
+    await #expect(throws: CancellationError.self) { try await task.value }
+    var kinds: [ManagedEvent.Kind] = []
+    for await event in events {
+      kinds.append(event.kind)
+      if kinds.count(where: { $0 == .finished }) == 2 { break }
+    }
+    #expect(kinds == [.added, .added, .finished, .finished])
+  }
+
   @Test func asTheyCome_givesEachOnce_alsoToLateReaders() async {
     let manager = OperationManager(clock: ManualClock())
     let operations = (0..<4).map { _ in HeldOperation<Int>() }

@@ -215,4 +215,20 @@ import Testing
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
   }
+
+  @Test func run_callerCancelledBefore_startsNothing() async {
+    let manager = OperationManager(clock: ManualClock())
+    let events = manager.events()
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await manager.run(Number(1))
+    }
+    await #expect(throws: CancellationError.self) { try await task.value }
+    var kinds: [ManagedEvent.Kind] = []
+    for await event in events {
+      kinds.append(event.kind)
+      if event.kind == .finished { break }
+    }
+    #expect(kinds == [.added, .finished])
+  }
 }
