@@ -62,7 +62,7 @@ extension Workflow {
   /// - Returns: the names in the snapshot that no task has; for tasks of subworkflows the name of
   ///   the outer task and a slash come first.
   /// - Throws: ``WorkflowSnapshotError``, if the workflow is running, or if a stored result cannot
-  ///   be decoded.
+  ///   be decoded or is that of a subworkflow and the task has none.
   @discardableResult
   public func restore(_ snapshot: WorkflowSnapshot) throws -> [String] {
     var restoration = Restoration(snapshot)
@@ -89,12 +89,12 @@ extension Workflow {
   private struct Restoration {
     let parts: [WorkflowSnapshot.Part]
     /// The parts of the workflows that are tasks of others.
-    private(set) var places: [WorkflowSnapshot.Place: Int] = [:]
+    private var places: [WorkflowSnapshot.Place: Int] = [:]
     /// Workflows that have to be prepared, each with its part of the snapshot, if there is one, and
     /// its task outside.
     var pending: [(workflow: Workflow, part: Int?, within: Within?)] = []
     var steps: [(workflow: Workflow, results: [RestoredResult], within: Within?)] = []
-    var unused: [String] = []
+    private(set) var unused: [String] = []
 
     /// The task whose subworkflow a workflow is, and the step of the workflow around it.
     typealias Within = (step: Int, task: String)
@@ -103,6 +103,21 @@ extension Workflow {
       parts = snapshot.parts
       for (index, part) in parts.enumerated() {
         if let place = part.place { places[place] = index }
+      }
+    }
+
+    /// The part of the workflow that stood in a task of another one.
+    func part(inside part: Int?, task: String) -> Int? {
+      part.flatMap { places[WorkflowSnapshot.Place(part: $0, task: task)] }
+    }
+
+    /// Notes the name of a task that there is no longer, and those of the tasks in its subworkflow.
+    mutating func leaveOut(_ path: String, inside part: Int?) {
+      var pending = [(path, part)]
+      while let (path, part) = pending.popLast() {
+        unused.append(path)
+        guard let part else { continue }
+        pending += parts[part].tasks.keys.map { ("\(path)/\($0)", self.part(inside: part, task: $0)) }
       }
     }
 
@@ -127,19 +142,27 @@ extension Workflow {
       let name = node.plan.name(at: index)
       let entry = entries[name]
       if let subworkflow = node.plan.subworkflow {
-        let inside = part.flatMap { restoration.places[WorkflowSnapshot.Place(part: $0, task: name)] }
+        let inside = restoration.part(inside: part, task: name)
         restoration.pending.append((subworkflow, inside, within: (step, name)))
         if inside != nil { entries[name] = nil }
         guard inside != nil, entry?.isFinished == true else { continue }
         results.append(RestoredResult(task: index, value: subworkflow, finishDate: entry?.finishDate))
       } else if let entry, entry.isFinished {
+        // It looks like that of a task without a value.
+        guard restoration.part(inside: part, task: name) == nil else {
+          throw WorkflowSnapshotError(
+            .notDecodable, name: restoration.path(to: name, within: within), detail: "it is that of a subworkflow")
+        }
         let value = try decode(entry, as: node.plan.handle) { restoration.path(to: name, within: within) }
         results.append(RestoredResult(task: index, value: value, finishDate: entry.finishDate))
         entries[name] = nil
       }
     }
     restoration.steps.append((self, results, within))
-    restoration.unused += entries.keys.map { restoration.path(to: $0, within: within) }
+    for name in entries.keys {
+      let path = restoration.path(to: name, within: within)
+      restoration.leaveOut(path, inside: restoration.part(inside: part, task: name))
+    }
   }
 
   private func decode(

@@ -151,7 +151,34 @@ struct SnapshotTests {
     #expect(try second.outer.restore(read) == [])
     #expect(second.innermost.result == 7 && second.outer.states == [.finished, .finished])
     let third = nested(with: "other")
-    #expect(try third.outer.restore(read) == ["deep/deep/er"])
+    #expect(try third.outer.restore(read) == ["deep/deep/er", "deep/deep/er/number"])
+  }
+
+  @Test("The names in a subworkflow that there is no longer are returned, at any depth")
+  func restore_withoutSubworkflow_returnsTheNamesInside() async throws {
+    let first = nested()
+    let unfinished = try first.outer.snapshot()
+    try await first.outer.run()
+    let names = ["deep", "deep/deep/er", "deep/deep/er/number", "deep/text", "empty"]
+    #expect(try Workflow().restore(first.outer.snapshot()) == names)
+    // Of one that has not finished, a task of the same name takes nothing.
+    let second = Workflow()
+    second.add("deep") { 1 }
+    #expect(try second.restore(unfinished) == ["deep", "deep/deep/er", "empty"])
+  }
+
+  @Test("A finished subworkflow is not taken for the result of a task without a value")
+  func restore_subworkflowThatIsNowATask_throws() async throws {
+    let first = nested()
+    try await first.outer.run()
+    let middle = Workflow("middle")
+    let task = middle.add("deep/er") {}
+    let outer = Workflow("outer")
+    outer.addSubworkflow("deep", middle)
+    let error = #expect(throws: WorkflowSnapshotError.self) { try outer.restore(try first.outer.snapshot()) }
+    #expect(error?.code == .notDecodable && error?.name == "deep/deep/er")
+    #expect(error.map { "\($0)" }?.contains("it is that of a subworkflow") == true)
+    #expect(task.state == .ready)
   }
 
   @Test("A file in which they stand inside each other, as they did before, is read")
