@@ -30,9 +30,11 @@ struct StepWeights: Equatable {
   private let sums: [Double]
 
   init(_ weights: [Double]) {
+    // The sum of large weights would be infinite. A power of two, which changes no ratio.
+    let scale = max(1, (weights.max() ?? 1).binade)
     var sums = [0.0]
     sums.reserveCapacity(weights.count + 1)
-    for weight in weights { sums.append(sums[sums.count - 1] + weight) }
+    for weight in weights { sums.append(sums[sums.count - 1] + weight / scale) }
     self.sums = sums
   }
 

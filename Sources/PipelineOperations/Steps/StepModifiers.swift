@@ -110,16 +110,18 @@ private struct ModifiedStep<Base: PipelineStep>: PipelineStep {
 }
 
 private struct QueuedStep<Base: PipelineStep>: PipelineStep {
-  private let box: StepBox<Base>
+  private let box: StepBox<WeightedStep<Base>>
   private let operationQueue: OperationQueue
+  let stepWeight: Double
 
   init(base: Base, operationQueue: OperationQueue) {
-    box = StepBox(base)
+    // Whatever it weighs in a pipeline, it is all that its operation does.
+    box = StepBox(WeightedStep(base: base, stepWeight: 1))
     self.operationQueue = operationQueue
+    stepWeight = base.stepWeight
   }
 
   var stepName: String { box.label.name }
-  var stepWeight: Double { box.label.weight }
 
   func operation(for input: Base.Input) -> SimpleOperation<Base.Output> {
     ComposedOperation([box], input: input, kind: .queue, operationQueue: operationQueue) { error, _, _ in error }

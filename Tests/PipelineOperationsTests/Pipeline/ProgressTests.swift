@@ -97,6 +97,37 @@ struct ProgressTests {
     #expect(operation.fractionCompleted == 1)
   }
 
+  @Test func progress_ofTheLargestWeights_isTheirShare() async {
+    let held = HeldStep()
+    let largest = Double.greatestFiniteMagnitude
+    let operation = Pipeline(Add(1).weighted(largest)).then(held.weighted(largest)).operation(for: 1)
+    #expect(operation.fractionCompleted == 0 && !operation.isProgressIndeterminate)
+    operation.start()
+    let step = await held.started()
+    #expect(operation.fractionCompleted == 0.5)
+    step.reportProgress(0.5)
+    #expect(operation.fractionCompleted == 0.75)
+    step.finish(with: 1)
+    _ = await settled(operation)
+  }
+
+  @Test func progress_ofAStepWithoutWeight_inAQueue_showsByItselfAndWithAWeight() async throws {
+    let held = HeldStep()
+    let queued = held.weighted(0).on(OperationQueue())
+    #expect(queued.stepWeight == 0)
+    let alone = try queued.operation(for: 1)
+    let weighted = Pipeline(queued.weighted(3)).then(Add(1)).operation(for: 1)
+    for (number, (operation, share)) in [(alone, 0.5), (weighted, 0.375)].enumerated() {
+      #expect(operation.fractionCompleted == 0)
+      operation.start()
+      let step = await held.started(number + 1)
+      step.reportProgress(0.5)
+      #expect(operation.fractionCompleted == share)
+      step.finish(with: 1)
+      _ = await settled(operation)
+    }
+  }
+
   @Test func progress_ofAFailure_stands() async {
     let held = HeldStep()
     let operation = Pipeline(Add(1)).then(held).then(Add(1)).then(Add(1)).operation(for: 1)
