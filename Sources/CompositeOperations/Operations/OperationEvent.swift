@@ -40,7 +40,7 @@ public struct OperationEvent: Sendable {
     public var description: String { value.rawValue }
 
     enum Value: String {
-      case started, cancelled, progress, childAdded, settled
+      case started, cancelled, progress, childAdded, settled, left
     }
 
     let value: Value
@@ -53,6 +53,9 @@ public struct OperationEvent: Sendable {
     case progress(Double)
     case childAdded(Operation)
     case settled(Outcome<any Sendable>)
+    /// A composition stops waiting for an operation inside, which other code has started and which
+    /// may still execute. Only what reports to telemetry sinks receives it.
+    case left
   }
 
   package let content: Content
@@ -72,6 +75,7 @@ public struct OperationEvent: Sendable {
     case .progress: .progress
     case .childAdded: .childAdded
     case .settled: .settled
+    case .left: Kind(value: .left)
     }
   }
 
@@ -109,6 +113,9 @@ extension OperationEvent {
   package static func settled(_ outcome: Outcome<any Sendable>) -> OperationEvent {
     OperationEvent(content: .settled(outcome))
   }
+
+  /// An event of ``Content/left``.
+  static var left: OperationEvent { OperationEvent(content: .left) }
 }
 
 extension OperationEvent: CustomStringConvertible {
@@ -120,6 +127,7 @@ extension OperationEvent: CustomStringConvertible {
     case .progress(let fraction): "progress: \(fraction)"
     case .childAdded(let child): "child added: \(OperationError.describe(child))"
     case .settled(let outcome): "settled: \(outcome)"
+    case .left: "left"
     }
   }
 }

@@ -15,8 +15,9 @@ extension SettlingOperation {
   /// included, for the events of operations that already run, and for the threads. The end of this
   /// operation is the last event. An operation in it may still execute then, such as work whose
   /// timeout settles at once. For such an operation ``TelemetryEvent/Kind/abandoned`` is reported
-  /// before the last event, and its own end is not reported. If compositions wait for one operation
-  /// one after the other, each reports a start and an end of it.
+  /// before the last event, and its own end is not reported. The same is reported of an operation
+  /// that other code has started, when no composition waits for it any longer. If compositions wait
+  /// for one operation one after the other, each reports a start and an end of it.
   ///
   /// Attempts have numbers unless the operation that makes them has started before this call.
   ///
@@ -33,7 +34,7 @@ extension SettlingOperation {
   @discardableResult
   public final func report(to sink: some TelemetrySink) -> ObservationToken {
     let reporter = OperationReporter(sink, root: self)
-    let record = ObserverRecord(interests: .tree, at: .anywhere) { event, subject in
+    let record = ObserverRecord(interests: [.tree, .leaving], at: .anywhere) { event, subject in
       if let subject { reporter.report(event, of: subject.operation) }
     }
     return ObservationToken(record, in: add(record))
@@ -60,8 +61,17 @@ private final class OperationReporter: Sendable {
     var executionTime: Duration? { start.map { .nanoseconds(continuousNanoseconds() - $0) } }
   }
 
+  /// A composition that no composition waits for any longer. Its children are still reported.
+  private struct LeftParent {
+    let id: Int64
+    weak var operation: Operation?
+  }
+
   private struct State {
     var entries: [ObjectIdentifier: Entry] = [:]
+    var leftParents: [ObjectIdentifier: LeftParent] = [:]
+    /// The count above which to look for left parents that were released.
+    var leftLimit = 8
     /// The names of types of operations.
     var typeNames: [ObjectIdentifier: String] = [:]
   }
@@ -83,26 +93,69 @@ private final class OperationReporter: Sendable {
     case .childAdded(let child): add(child, to: operation)
     case .started: reportStart(of: operation)
     case .settled(let outcome): reportEnd(of: operation, outcome)
+    case .left: leave(operation)
     case .cancelled, .progress: break
     }
   }
 
   private func add(_ child: Operation, to parent: Operation) {
     let isAttempt = (parent as? SettlingOperation)?.shownKind?.repeatsChildren == true && !Self.isWait(child)
-    let parentKey = ObjectIdentifier(parent)
+    let (parentKey, childKey) = (ObjectIdentifier(parent), ObjectIdentifier(child))
     state.withLock { state in
-      var parentEntry = state.entries[parentKey] ?? makeEntry(of: parent)
-      // If the start was not reported, the number of earlier attempts is not known.
-      let isNumbered = isAttempt && parentEntry.start != nil
-      if isNumbered { parentEntry.attempts += 1 }
-      state.entries[parentKey] = parentEntry
-      var childEntry = state.entries[ObjectIdentifier(child)] ?? makeEntry(of: child)
+      let parentID: Int64
+      var attempt: Int?
+      if let left = state.leftParents[parentKey], left.operation === parent {
+        parentID = left.id
+      } else {
+        var parentEntry = state.entries[parentKey] ?? makeEntry(of: parent)
+        // If the start was not reported, the number of earlier attempts is not known.
+        if isAttempt, parentEntry.start != nil {
+          parentEntry.attempts += 1
+          attempt = parentEntry.attempts
+        }
+        state.entries[parentKey] = parentEntry
+        parentID = parentEntry.id
+      }
+      // It is awaited again.
+      state.leftParents[childKey] = nil
+      var childEntry = state.entries[childKey] ?? makeEntry(of: child)
       childEntry.openEnds += 1
       if childEntry.parentID == nil {
-        childEntry.parentID = parentEntry.id
-        childEntry.attempt = isNumbered ? parentEntry.attempts : nil
+        childEntry.parentID = parentID
+        childEntry.attempt = attempt
       }
-      state.entries[ObjectIdentifier(child)] = childEntry
+      state.entries[childKey] = childEntry
+    }
+  }
+
+  /// A composition stops waiting for an operation, whose end it will not report.
+  private func leave(_ operation: Operation) {
+    let key = ObjectIdentifier(operation)
+    let isParent = (operation as? SettlingOperation)?.source != nil
+    // Released outside the lock.
+    let entry = state.withLock { state -> Entry? in
+      guard let entry = state.entries[key] else { return nil }
+      guard entry.openEnds <= 1 else {
+        state.entries[key]?.openEnds -= 1
+        return nil
+      }
+      if isParent { state.leftParents[key] = LeftParent(id: entry.id, operation: operation) }
+      return state.entries.removeValue(forKey: key)
+    }
+    guard let entry else { return }
+    if isParent { forgetReleasedParents() }
+    reportAbandoned([entry])
+  }
+
+  /// Removes the left parents that were released, if there are many by now.
+  private func forgetReleasedParents() {
+    let left = state.withLock { $0.leftParents.count > $0.leftLimit ? $0.leftParents : [:] }
+    guard !left.isEmpty else { return }
+    // Under no lock: reading may release the last reference to an operation.
+    let released = left.filter { $0.value.operation == nil }.keys
+    state.withLock { state in
+      for key in released { state.leftParents[key] = nil }
+      state.leftLimit = max(8, state.leftParents.count * 2)
     }
   }
 

@@ -96,7 +96,8 @@ extension TelemetryEvent {
     /// stopped before the task was added.
     public static let dropped = Kind(rawValue: "dropped")
     /// It still executes, but its end will not be reported. Either the operation that reports it
-    /// has ended, or a queue that was stopped no longer waits for the job.
+    /// has ended, or no composition waits any longer for an operation that other code has started,
+    /// or a queue that was stopped no longer waits for the job.
     public static let abandoned = Kind(rawValue: "abandoned")
   }
 

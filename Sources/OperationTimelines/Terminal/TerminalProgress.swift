@@ -144,7 +144,7 @@ public final class TerminalProgress: Sendable {
       switch event.content {
       case .started: self?.started(number)
       case .settled(let outcome): self?.settled(number, outcome)
-      case .cancelled, .progress, .childAdded: break
+      case .cancelled, .progress, .childAdded, .left: break
       }
     }
     // It may have started before it was observed.

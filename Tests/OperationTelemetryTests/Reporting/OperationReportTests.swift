@@ -191,6 +191,108 @@ struct OperationReportTests {
     #expect(sink.events.last?.subject == "zip")
   }
 
+  @Test("What is no longer awaited is abandoned at once, not kept, and reported again if it is awaited again")
+  func joinedOperation_leftTwice_isAbandonedEachTime() async throws {
+    let (sink, counts) = (RecordingSink(), PrometheusSink())
+    var work: HeldOperation? = HeldOperation<Int>("work")
+    let reference = WeakReference(work!)
+    let waits = [work!.map { $0 }, work!.map { $0 }]
+    let last = HeldOperation<String>("last")
+    let tree = CompositeOperation(
+      sequence: LinearSequence({ _ in waits[0].settled() }, { _ in waits[1].settled() }, { _ in last }))
+    tree.report(to: sink)
+    tree.report(to: counts)
+    let seen = EventRecorder<String>()
+    tree.addTreeObserver { operation, event in if operation is HeldOperation<Int> { seen.record("\(event)") } }
+    work!.start()
+    await onWorker { tree.start() }
+    for (number, wait) in waits.enumerated() {
+      await seen.wait(forCount: number + 1)
+      wait.cancel()
+    }
+    await sink.lines.wait(for: "debug started last")
+    #expect(seen.events == ["started", "started"])
+    let events = sink.events.filter { $0.subject == "HeldOperation<Int>" }
+    try #require(events.map(\.kind) == [.started, .abandoned, .started, .abandoned])
+    #expect(events.map { $0.duration != nil } == [false, true, false, true])
+    #expect(events[0].id == events[1].id && events[2].id == events[3].id && events[0].id != events[2].id)
+    let executing = try PrometheusText(counts.text()).samples.first {
+      $0.name == "composite_operations_executing" && $0.labels["subject"] == "HeldOperation<Int>"
+    }
+    #expect(executing?.value == 0)
+    work!.finish(with: 1)
+    work = nil
+    await untilReleased(reference)
+    last.finish(with: "")
+    _ = await settled(tree)
+    #expect(sink.events.count { $0.kind == .abandoned } == 2)
+  }
+
+  @Test("Of two compositions that wait for one operation the second one still reports its end")
+  func joinedOperation_leftByOneOfTwo_isNotAbandoned() async throws {
+    let sink = RecordingSink()
+    let work = HeldOperation<Int>("work")
+    let waits = [work.map { $0 }, work.map { $0 }]
+    let tree = CompositeOperation(operations: waits.map { $0.settled() })
+    tree.report(to: sink)
+    let seen = EventRecorder<String>()
+    tree.addTreeObserver { operation, event in if operation === work { seen.record("\(event)") } }
+    work.start()
+    await onWorker { tree.start() }
+    await seen.wait(forCount: 2)
+    waits[0].cancel()
+    _ = await settled(waits[0])
+    work.finish(with: 1)
+    _ = await settled(tree)
+    #expect(sink.events.filter { $0.subject == "HeldOperation<Int>" }.map(\.kind) == [.started, .succeeded])
+    #expect(TelemetryEvent.executionsAreSound(sink.events))
+  }
+
+  @Test("Compositions that are no longer awaited are not kept; what runs in them is still reported, as theirs")
+  func joinedCompositions_areLeft_theirChildrenAreStillReported() async throws {
+    let sink = RecordingSink()
+    let (seconds, last) = ((0..<20).map { HeldOperation<Int>("second \($0)") }, HeldOperation<Int>("last"))
+    let firsts = (0..<20).map { HeldOperation<Int>("first \($0)") }
+    var works = (0..<20).map { number in
+      let work = CompositeOperation(sequence: LinearSequence({ _ in firsts[number] }, { _ in seconds[number] }))
+      work.name = "work \(number)"
+      return work
+    }
+    let references = works.map(WeakReference.init)
+    let waits = works.map { work in work.map { _ in 1 } }
+    let tree = CompositeOperation(
+      sequence: LinearSequence(
+        steps: waits.map { wait in { @Sendable _ in wait.settled() } } + [{ @Sendable _ in last }]))
+    tree.report(to: sink)
+    let seen = EventRecorder<String?>()
+    tree.addTreeObserver { operation, event in
+      if event.kind == .started, operation is CompositeOperation { seen.record(operation.name) }
+    }
+    for work in works { await onWorker { work.start() } }
+    await onWorker { tree.start() }
+    for (number, wait) in waits.enumerated() {
+      await seen.wait(for: "work \(number)")
+      await firsts[number].started.wait()
+      wait.cancel()
+    }
+    await sink.lines.wait(for: "debug started last")
+    for number in works.indices {
+      let work = sink.events.filter { $0.name == "work \(number)" && $0.subject == "sequence" }
+      try #require(work.map(\.kind) == [.started, .abandoned])
+      firsts[number].finish(with: 1)
+      await sink.lines.wait(for: "debug started second \(number)")
+      let second = sink.events.first { $0.name == "second \(number)" }
+      #expect(second?.parentID == work[0].id)
+      seconds[number].finish(with: 2)
+      _ = await settled(works[number])
+    }
+    works = []
+    for reference in references { await untilReleased(reference) }
+    last.finish(with: 1)
+    _ = await settled(tree)
+    #expect(sink.events.count { $0.kind == .abandoned } == 20 && TelemetryEvent.executionsAreSound(sink.events))
+  }
+
   @Test("A slow sink holds the operation up, and loses nothing")
   func slowSink_holdsUpTheOperation() async throws {
     struct SlowSink: TelemetrySink {

@@ -77,6 +77,8 @@ struct ObserverInterests: OptionSet {
   static let stays = ObserverInterests(rawValue: 4)
   /// The events of the operations inside.
   static let tree = ObserverInterests(rawValue: 8)
+  /// That a composition inside stops waiting for an operation.
+  static let leaving = ObserverInterests(rawValue: 16)
 
   static let everything: ObserverInterests = [.progress, .children, .stays]
 }

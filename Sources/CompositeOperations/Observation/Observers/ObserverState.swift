@@ -54,7 +54,8 @@ struct ObserverState {
 
   /// Posts an event of an operation inside the observed one.
   mutating func postInner(_ event: OperationEvent, of operation: Operation) -> Bool {
-    let interested = records.filter { $0.interests.contains(.tree) }
+    let interest: ObserverInterests = if case .left = event.content { .leaving } else { .tree }
+    let interested = records.filter { $0.interests.contains(interest) }
     guard hasBegun, outcome == nil, !interested.isEmpty else { return false }
     return deposit(.event(event, inner: operation, to: interested))
   }

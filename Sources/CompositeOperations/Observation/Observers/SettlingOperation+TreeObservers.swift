@@ -128,9 +128,9 @@ final class TreeObserverMonitor: SourceMonitor, @unchecked Sendable {  // weak l
 
   func source(_ source: WorkSource, didSettle child: Operation, tag: Int) {
     // A child that other code started, and that is no longer awaited, may still run.
-    guard (child as? SettlingOperation)?.state.current.isSettled ?? child.isFinished else { return }
-    let outcome = source.outcome(of: child, tag: tag)
-    forEachHub { $0.post(.settled(outcome), ofInner: child) }
+    let hasSettled = (child as? SettlingOperation)?.state.current.isSettled ?? child.isFinished
+    let event: OperationEvent = hasSettled ? .settled(source.outcome(of: child, tag: tag)) : .left
+    forEachHub { $0.post(event, ofInner: child) }
   }
 }
 
