@@ -13,12 +13,17 @@ package enum OutputFile {
     package let url: URL
     let contents: String
     let cause: any Error
+    /// Whether it was written to what is there, and not to a new file beside it.
+    let mayBePartial: Bool
 
     /// The sentence: what could not be written to which file, why, and what to do.
     package var description: String {
       let place = HarmlessText.line(url.isFileURL ? url.path : url.absoluteString)
-      return "The \(contents) could not be written to “\(place)”: \(reason) Nothing was left there; write to a folder "
-        + "that exists and that this program may write to."
+      let remedy =
+        mayBePartial
+        ? "A part of it may have been written. Check where the output goes."
+        : "Nothing was left there; write to a folder that exists and that this program may write to."
+      return "The \(contents) could not be written to “\(place)”: \(reason) \(remedy)"
     }
 
     package var errorDescription: String? { description }
@@ -39,17 +44,20 @@ package enum OutputFile {
   ///   - url: the file, which is replaced if it exists.
   ///   - contents: what the text is, in a word, such as `timeline`.
   package static func write(_ text: String, to url: URL, as contents: String) throws(Failure) {
+    var mayBePartial = false
     do {
       // Foundation writes a remote address's path, or nothing at all, depending on the platform.
       guard url.isFileURL else { throw CocoaError(.fileWriteUnsupportedScheme) }
       let path = try end(ofLinksFrom: url.path)
       if let descriptor = descriptor(namedBy: path) {
+        mayBePartial = true
         try write(text, to: descriptor)
       } else {
-        try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: isDevice(path) ? [] : .atomic)
+        mayBePartial = try isDevice(path)
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: mayBePartial ? [] : .atomic)
       }
     } catch {
-      throw Failure(url: url, contents: contents, cause: error)
+      throw Failure(url: url, contents: contents, cause: error, mayBePartial: mayBePartial)
     }
   }
 
