@@ -90,7 +90,8 @@ struct TerminalFrame {
     guard let elapsed = row.elapsed else { return "waiting" }
     var parts: [String] = []
     if let fraction = row.fraction {
-      let percent = "\(Int(fraction * 100))"
+      // 0.29 * 100 is a little less than 29. 100 stands for all of it alone.
+      let percent = "\(min(Int(fraction * 100 + 1e-9), fraction < 1 ? 99 : 100))"
       parts.append(String(repeating: " ", count: max(0, 3 - percent.count)) + percent + " %")
     }
     if let counts = row.counts { parts.append("\(counts.done)/\(counts.total)") }

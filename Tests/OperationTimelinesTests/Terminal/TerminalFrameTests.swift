@@ -51,6 +51,19 @@ struct TerminalFrameTests {
     }
   }
 
+  @Test func percentage_ofCounts_isTheirs() {
+    let frame = TerminalFrame(theme: .ascii, width: 80)
+    for total in [100, 1000] {
+      for done in 0...total {
+        let fraction = Double(done) / Double(total)
+        let counts = TerminalSnapshot.Counts(done: done, total: total)
+        let line = frame.line(of: .init(title: "a", fraction: fraction, counts: counts, elapsed: .zero))
+        #expect(line == "a: \(done * 100 / total) %  \(done)/\(total)  0:00")
+      }
+    }
+    #expect(frame.line(of: .init(title: "a", fraction: 1.nextDown, elapsed: .zero)) == "a: 99 %  0:00")
+  }
+
   @Test func text_withControlCharacters_isHarmless() {
     let text = "a\u{1B}[31mb\nc\td\r\u{7}e\u{202E}f\u{2028}g\u{0}\u{9B}h"
     let harmless = HarmlessText.line(text)
