@@ -35,8 +35,6 @@ public final class HTTPManager: Sendable {
   public let operations: OperationManager
   /// The session that requests are made in.
   public let session: URLSession
-  /// The limits, secrets and trusted servers of tasks without options of their own.
-  package let options: HTTPOptions
 
   /// Makes a manager whose requests are made in an existing session.
   ///
@@ -85,7 +83,6 @@ public final class HTTPManager: Sendable {
     _ reactors: [any Reactor], _ clock: some Clock<Duration>
   ) {
     session = defaults.session
-    options = defaults.options
     operations = OperationManager(
       name: name, operationQueue: operationQueue, interceptors: interceptors, reactors: reactors, clock: clock,
       taskDefaults: defaults)

@@ -19,7 +19,6 @@ import FoundationNetworking
         hasOwnSession
         ? HTTPManager(configuration: .ephemeral, options: options, clock: ManualClock())
         : HTTPManager(options: options, clock: ManualClock())
-      #expect(http.options == options)
       let asked = request(server.url())
       let error = await #expect(throws: HTTPError.self) { try await http.data(for: asked) }
       #expect(error?.code == .bodyTooLarge)
