@@ -81,6 +81,58 @@ import Testing
     await queue.stop()
   }
 
+  @Test("A job that is retried after the jump, before the queue looked at the clock, is not late")
+  func retriedAfterTheJump_runsWhenItsPrerequisiteIsDone() async throws {
+    let setting = Setting(), queue = try setting.queue()
+    try await queue.register(Count.self) { _, _ in BlockOperation {} }
+    let first = try await queue.enqueue(Count(number: 1), options: JobOptions(startsHeld: true))
+    let second = try await queue.enqueue(Count(number: 2), options: JobOptions(dependsOn: [first]))
+    try await queue.cancel(second)
+    setting.jump(86_400)
+    try await queue.retry(second)
+    queue.start()
+    await queue.hasLookedAround()
+    try await queue.retry(first)
+    #expect(try await setting.advance(until: second, isDoneIn: queue, atMost: 100) < 5)
+    await queue.stop()
+  }
+
+  @Test(
+    "A delay whose prerequisite ends after the jump, before the queue looked at the clock", arguments: [false, true])
+  func prerequisiteEndedAfterTheJump_delayKeepsItsLength(isDeleted: Bool) async throws {
+    let setting = Setting(), queue = try setting.queue()
+    try await queue.register(Count.self) { _, _ in BlockOperation {} }
+    let first = try await queue.enqueue(Count(number: 1), options: JobOptions(startsHeld: true))
+    let second = try await queue.enqueue(
+      Count(number: 2),
+      options: JobOptions(start: .after(.seconds(100)), dependsOn: [first], whenPrerequisiteFails: .run))
+    setting.jump(86_400)
+    if isDeleted { try await queue.delete(first) } else { try await queue.cancel(first) }
+    #expect(try await queue.job(second)?.state == .scheduled)
+    queue.start()
+    let time = try await setting.advance(until: second, isDoneIn: queue, atMost: 300)
+    #expect((99...105).contains(time))
+    await queue.stop()
+  }
+
+  @Test("A delay that the last write before a stop or a suspension stores", arguments: [false, true])
+  func delayOfTheLastEndAfterTheJump_keepsItsLength(isGivenBack: Bool) throws {
+    let harness = try StoreHarness(), id = try harness.enqueue()
+    let claim = try #require(try harness.claim().jobs.first?.claim)
+    let end = StoreHarness.acknowledgement(
+      of: id, claim: claim, .again(after: .seconds(10), isCharged: true, error: "e"))
+    harness.setDate(harness.now + 86_400_000)
+    try harness.session { session in
+      if isGivenBack {
+        try session.giveBackJobs(of: harness.worker, after: [end], keepsDone: true, within: nil)
+      } else {
+        try session.write([end], keepsDone: true, abandoned: [])
+      }
+      _ = try session.look(StoreLook(kinds: []))
+    }
+    #expect(try harness.record(id)?.runAt == Date(milliseconds: harness.now + 10_000))
+  }
+
   @Test func date_followsTheClock() async throws {
     let setting = Setting(), queue = try setting.queue()
     try await queue.register(Count.self) { _, _ in BlockOperation {} }

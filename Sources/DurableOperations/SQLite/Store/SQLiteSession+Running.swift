@@ -54,6 +54,7 @@ extension SQLiteSession {
   }
 
   func write(_ ends: [Acknowledgement], keepsDone: Bool, abandoned: [ClaimedJob]) throws {
+    try watchClock()
     try store.transaction {
       for job in abandoned { try store.noteAbandoned(job.id, claim: job.claim) }
       for end in ends { try store.acknowledge(end, keepsDone: keepsDone) }
@@ -64,6 +65,7 @@ extension SQLiteSession {
     of worker: Int64?, after ends: [Acknowledgement], keepsDone: Bool, within patience: Duration?
   ) throws {
     try store.connection.withTimeout(patience ?? configuration.busyTimeout) { _ in
+      try watchClock()
       try store.transaction {
         for end in ends { try store.acknowledge(end, keepsDone: keepsDone) }
         if let worker { try store.giveBackJobs(of: worker) }

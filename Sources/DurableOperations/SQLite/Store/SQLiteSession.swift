@@ -46,7 +46,10 @@ final class SQLiteSession: StoreSession {
 
   /// Makes a change that frees room in the end; frees room first where there is none.
   func managing<R>(_ body: () throws -> R) throws -> R {
-    let result = try freeingSpace { try store.transaction(body) }
+    let result = try freeingSpace {
+      try watchClock()
+      return try store.transaction(body)
+    }
     reserve?.makeNowAndThen(at: configuration.clock.milliseconds)
     return result
   }
