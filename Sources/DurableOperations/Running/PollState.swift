@@ -5,6 +5,8 @@ struct PollState {
   // Dates by the store's clock.
   var leaseProlongedAt: Int64?
   var prunedAt: Int64?
+  /// When a periodic job could not be enqueued; nil if none is left that could not.
+  var periodicFailedAt: Int64?
   /// When this process first saw each kind that it has not registered.
   var unknownKinds: [KindName: Int64] = [:]
   var gaveUpAt: Int64?

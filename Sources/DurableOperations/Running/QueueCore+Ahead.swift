@@ -22,10 +22,10 @@ extension QueueCore {
   /// - Parameter place: between 0 and 1.
   static func spread(_ pause: Duration, by place: Double) -> Duration { pause * 4 / 5 + pause * 2 / 5 * place }
 
-  /// A queue that polls finds jobs to delete or to give up anyway.
   var whatIsAhead: StoreAhead.Question {
-    guard configuration.pollInterval == nil else { return StoreAhead.Question() }
-    var question = StoreAhead.Question()
+    var question = StoreAhead.Question(occurrencesAfter: withLock { $0.watch.periodicFailedAt })
+    // A queue that polls finds jobs to delete or to give up anyway.
+    guard configuration.pollInterval == nil else { return question }
     if configuration.retention.pruned != nil { question.wantsFirstFinish = true }
     if case .dead = configuration.unknownKinds.value { question.knownKinds = withLock { Set($0.registrations.keys) } }
     return question
@@ -40,7 +40,9 @@ extension QueueCore {
   func lookAhead(_ ahead: Result<StoreAhead, any Error>, in store: any StoreSession, isAfterLook: Bool = false) {
     switch ahead {
     case .success(let ahead):
-      let next = [ahead.nextDue, ahead.nextOccurrence, nextPruning(ahead), nextLookForUnknownKinds(ahead)]
+      let next = [
+        ahead.nextDue, ahead.nextOccurrence, nextTryOfPeriodicJobs, nextPruning(ahead), nextLookForUnknownKinds(ahead),
+      ]
       if let next = next.compactMap({ $0 }).min() {
         let delay = Duration.milliseconds(max(next.clampedDifference(to: ahead.now), 1))
         // If jobs are due right after a look, other processes have locked them, or there are more
@@ -50,6 +52,11 @@ extension QueueCore {
     case .failure: setAlarm(in: Self.pauseAfterFailure)
     }
     wakeWaiters(in: store)
+  }
+
+  /// When periodic jobs are tried again that have failed.
+  private var nextTryOfPeriodicJobs: Int64? {
+    withLock { $0.watch.periodicFailedAt }.map { $0 + Self.pauseAfterFailure.milliseconds }
   }
 
   /// When there are jobs to delete.

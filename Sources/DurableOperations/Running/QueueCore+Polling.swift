@@ -175,11 +175,21 @@ extension QueueCore {
   // MARK: - What is due
 
   private func enqueuePeriodicJobs(_ seen: inout StoreLookAnswer, in store: any StoreSession) throws {
-    guard seen.arePeriodicJobsDue else { return }
+    let now = seen.now
+    let isToBeTriedAgain = withLock { $0.watch.periodicFailedAt }.map { failedAt in
+      now < failedAt || now - failedAt >= Self.pauseAfterFailure.milliseconds
+    }
+    guard seen.arePeriodicJobsDue || isToBeTriedAgain == true else { return }
     seen.ahead = nil
     let (enqueued, unreadable) = try store.enqueueOccurrences()
     didEnqueue(enqueued, in: store)
-    if let unreadable { throw unreadable }
+    guard let unreadable else { return withLock { $0.watch.periodicFailedAt = nil } }
+    // That passes, unlike what is wrong with one of them: the look fails, and the next one tries
+    // again.
+    if let error = unreadable as? DatabaseError, error.code == .busy || Outage.cause(of: error) != nil { throw error }
+    if isToBeTriedAgain ?? true { tellFailure(unreadable) }
+    // Those that were enqueued may have further times, for which the next look is at once.
+    if enqueued.isEmpty { withLock { $0.watch.periodicFailedAt = now } }
   }
 
   private func promote(_ seen: inout StoreLookAnswer, in store: any StoreSession) throws {

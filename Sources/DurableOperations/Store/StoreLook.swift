@@ -47,6 +47,8 @@ struct StoreAhead {
   struct Question {
     /// Whether to answer when the first job ended that can be deleted.
     var wantsFirstFinish = false
+    /// When a periodic job failed: those that were due then do not count. Nil if none has failed.
+    var occurrencesAfter: Int64?
     /// The known kinds, to answer which others have due jobs; nil not to.
     var knownKinds: Set<Int64>?
   }
@@ -54,7 +56,7 @@ struct StoreAhead {
   var now: Int64 = 0
   /// When the first scheduled job is due.
   var nextDue: Int64?
-  /// When the first periodic job is due.
+  /// When the first periodic job is due that counts.
   var nextOccurrence: Int64?
   var firstFinish: Int64?
   /// Nil if it was not asked.

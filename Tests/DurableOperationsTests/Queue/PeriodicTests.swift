@@ -1,3 +1,4 @@
+import CompositeOperations
 import CompositeOperationsTestKit
 import Foundation
 import Testing
@@ -225,5 +226,110 @@ import Testing
     #expect(seen.events.count { $0 == 60 } == 2)
     #expect(await texts(of: events, through: "databaseFailed statement").count > 1)
     await harness.queue.stop()
+  }
+
+  @Test(arguments: Engine.available) func unreadablePeriodicJob_othersComeAtTheirTimes_andItIsToldNowAndThen(
+    on engine: Engine
+  ) async throws {
+    let harness = try Harness(engine.location(listens: false)) { $0.pollInterval = nil }
+    let (queue, clock) = (harness.queue, harness.clock)
+    let seen = try runner(harness), told = EventRecorder<String>()
+    try await queue.register(Send.self) { _, _ in BlockOperation {} }
+    try await queue.schedule(Count(number: 1), named: "a", .interval(.milliseconds(1), startingAt: harness.start))
+    try await queue.transaction {
+      _ = try $0.execute("UPDATE \(engine.table("periodic")) SET schedule = replace(schedule, 'every', 'eery')")
+    }
+    try await queue.schedule(Count(number: 1), named: "b", .interval(.seconds(7), startingAt: harness.start))
+    clock.advance(by: .milliseconds(1))
+    queue.report(to: FailureSink(told: told))
+    queue.start()
+    await told.wait(forCount: 1)
+    await queue.hasLookedAround()
+    let later = try await queue.enqueue(Send(text: "later"), options: JobOptions(start: .after(.milliseconds(100))))
+    for _ in 0..<10 {
+      #expect(try await queue.job(later)?.state == .scheduled)
+      clock.advance(by: .milliseconds(10))
+      await queue.hasLookedAround()
+    }
+    #expect(try await queue.job(later)?.state != .scheduled)
+    await harness.wait(for: .done, of: later)
+    await queue.hasNothingUnderWay()
+    // The ends of jobs do not make it look again at once.
+    for _ in 0..<9 {
+      let id = try await queue.enqueue(Send(text: "now"))
+      await harness.wait(for: .done, of: id)
+      // Not before the round that has written the end has set its alarm.
+      await queue.hasNothingUnderWay()
+      clock.advance(by: .milliseconds(10))
+      await queue.hasLookedAround()
+    }
+    #expect(told.events.count == 1)
+    for _ in 0..<13 {
+      clock.advance(by: .milliseconds(500))
+      await queue.hasLookedAround()
+    }
+    #expect(told.events.count == 2)
+    #expect(seen.events == [])
+    clock.advance(by: .milliseconds(309))
+    await queue.hasLookedAround()
+    await seen.wait(forCount: 1)
+    #expect(seen.events == [7])
+    await queue.stop()
+  }
+
+  @Test(arguments: Engine.available) func unreadablePeriodicJob_othersThatMissedManyTimes_areCaughtUpAtOnce(
+    on engine: Engine
+  ) async throws {
+    let harness = try Harness(engine.location(listens: false)) { $0.pollInterval = nil }
+    let queue = harness.queue, count = 1100
+    for name in ["a", "b"] {
+      try await queue.schedule(
+        Count(number: 1), named: name, .interval(.seconds(1), startingAt: harness.start), catchUp: .all)
+    }
+    try await queue.transaction {
+      _ = try $0.execute("UPDATE \(engine.table("periodic")) SET options = 'x' WHERE name = 'a'")
+    }
+    harness.clock.advance(by: .seconds(count))
+    queue.start()
+    // A millisecond from look to look, not the seconds after which the failed one is tried again.
+    for _ in 0..<20 {
+      await queue.hasLookedAround()
+      harness.clock.advance(by: .milliseconds(1))
+    }
+    #expect(try await queue.counts().total == count)
+    await queue.stop()
+  }
+
+  @Test(arguments: Engine.available) func unreadablePeriodicJob_thatIsScheduledAnew_isNoFailureAnyMore(
+    on engine: Engine
+  ) async throws {
+    let harness = try Harness(engine.location(listens: false)) { $0.pollInterval = nil }
+    let queue = harness.queue, seen = try runner(harness), told = EventRecorder<String>()
+    let schedule = JobSchedule.interval(.seconds(60), startingAt: harness.start)
+    try await queue.schedule(Count(number: 1), named: "a", schedule)
+    try await queue.transaction { _ = try $0.execute("UPDATE \(engine.table("periodic")) SET options = 'x'") }
+    harness.clock.advance(by: .seconds(60))
+    queue.report(to: FailureSink(told: told))
+    queue.start()
+    await told.wait(forCount: 1)
+    await queue.hasLookedAround()
+    // Keeps its time, which has passed.
+    try await queue.schedule(Count(number: 1), named: "a", schedule)
+    harness.clock.advance(by: .seconds(5))
+    await seen.wait(forCount: 1)
+    #expect(seen.events == [60])
+    try await queue.waitUntilIdle()
+    #expect(queue.core.withLock { $0.watch.periodicFailedAt } == nil)
+    #expect(told.events.count == 1)
+    await queue.stop()
+  }
+}
+
+/// Records each failure of the database.
+private struct FailureSink: TelemetrySink {
+  let told: EventRecorder<String>
+
+  func receive(_ event: TelemetryEvent) {
+    if event.kind.rawValue == "databaseFailed" { told.record(event.kind.rawValue) }
   }
 }

@@ -83,6 +83,11 @@ extension DurableQueue {
     await until(core.withLock { condition($0.state) })
   }
 
+  /// Waits until the rounds and looks that are under way are over.
+  func hasNothingUnderWay() async {
+    await withCheckedContinuation { continuation in core.database.async { _ in continuation.resume() } }
+  }
+
   /// Waits until the queue has looked around at the time that its clock shows.
   func hasLookedAround() async {
     let timekeeper = core.clock.timekeeper

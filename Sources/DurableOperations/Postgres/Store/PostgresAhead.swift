@@ -40,7 +40,10 @@ struct PostgresAhead {
     ) { $0.bind(start) }
     if movesCursor { places.clocks.append(pipeline.add(store.clock)) }
     places.occurrence = pipeline.add(
-      store.statement("occurrences_ahead", "SELECT min(next_at), max(last_at) FROM \(schema).periodic"))
+      store.statement(
+        "occurrences_ahead",
+        "SELECT min(next_at) FILTER (WHERE next_at > $1), max(last_at) FROM \(schema).periodic")
+    ) { $0.bind(question.occurrencesAfter ?? .min) }
     if question.wantsFirstFinish {
       places.firstFinish = pipeline.add(
         store.statement(

@@ -24,7 +24,7 @@ extension SQLiteSession {
     }
     try attempt { answer.nextDue = try store.nextDue() }
     try attempt {
-      let next = try store.nextOccurrence()
+      let next = try store.nextOccurrence(after: question.ahead.occurrencesAfter)
       answer.arePeriodicJobsDue = clockWatch.mayBeSetBack || next.map { $0 <= store.now } ?? false
     }
     try attempt { answer.wishes = try newWishes(worker: question.worker) }
@@ -46,7 +46,8 @@ extension SQLiteSession {
 
   func ahead(_ question: StoreAhead.Question) throws -> StoreAhead {
     var ahead = StoreAhead(
-      now: store.now, nextDue: try store.nextDue(), nextOccurrence: try store.nextOccurrence())
+      now: store.now, nextDue: try store.nextDue(),
+      nextOccurrence: try store.nextOccurrence(after: question.occurrencesAfter))
     if question.wantsFirstFinish { ahead.firstFinish = try store.firstFinish() }
     if let known = question.knownKinds { ahead.unknownKinds = try store.unknownKinds(besides: known) }
     return ahead
@@ -101,7 +102,9 @@ extension SQLiteSession {
       }
       clockWatch.mayBeSetBack = false
     }
-    guard let next = try store.nextOccurrence(), next <= store.now, try store.hasOccurrences() else { return ([], nil) }
+    guard let next = try store.nextOccurrence(), next <= store.now else { return ([], nil) }
+    let due = try store.hasOccurrences()
+    guard due.isAnyReadable else { return ([], due.unreadable) }
     return try store.transaction { try store.enqueueOccurrences() }
   }
 

@@ -39,17 +39,25 @@ extension SQLiteStore {
     try periodicJobs(where: "1")
   }
 
-  /// When the next periodic job is due; nil if there is none. Only reads.
-  func nextOccurrence() throws -> Int64? {
-    try statement("SELECT min(next_at) FROM durable_periodic").first { $0.optionalInteger(0) } ?? nil
+  /// When the next periodic job is due, of all or of those that are due after a time; nil if there
+  /// is none. Only reads.
+  func nextOccurrence(after time: Int64? = nil) throws -> Int64? {
+    let select = try statement("SELECT min(next_at) FROM durable_periodic WHERE next_at > ?1")
+    select.bind(time ?? .min, at: 1)
+    return try select.first { $0.optionalInteger(0) } ?? nil
   }
 
-  /// Whether `enqueueOccurrences` has something to do. Throws if no due periodic job can be read.
-  /// Only reads.
-  func hasOccurrences() throws -> Bool {
-    let due = try periodicJobs(where: "next_at <= \(now)")
-    if let unreadable = due.first, due.allSatisfy({ (try? $0.get()) == nil }) { _ = try unreadable.get() }
-    return !due.isEmpty
+  /// Whether `enqueueOccurrences` has something to write. `unreadable`: why one of the due periodic
+  /// jobs cannot be read. Only reads.
+  func hasOccurrences() throws -> (isAnyReadable: Bool, unreadable: (any Error)?) {
+    var (isAnyReadable, unreadable): (Bool, (any Error)?) = (false, nil)
+    for result in try periodicJobs(where: "next_at <= \(now)") {
+      switch result {
+      case .success: isAnyReadable = true
+      case .failure(let error): unreadable = error
+      }
+    }
+    return (isAnyReadable, unreadable)
   }
 
   /// Enqueues due times, in one transaction with the note of them, so that no two processes do the
