@@ -41,6 +41,8 @@ enum JobTransition: Sendable, Equatable {
     case done(isKept: Bool)
     /// The job runs again, after a delay or at once.
     case again(after: Duration, isCharged: Bool, hasError: Bool)
+    /// The job runs again after a delay, as if this attempt had not happened.
+    case postponed(after: Duration)
     /// The job runs again as if this attempt had not happened.
     case returned
     case dead
@@ -137,13 +139,16 @@ enum JobTransition: Sendable, Equatable {
   private func after(_ end: AttemptEnd, _ job: JobLife, now: Int64) -> Result {
     let state: JobState
     var runAt: Int64?
-    var (isCharged, hasError, endsIfReplaced) = (true, true, true)
+    var (isCharged, hasError, endsIfReplaced, keepsLane) = (true, true, true, false)
     switch end {
     case .done(let isKept): return isKept ? job.becoming { $0.succeed(at: now) } : .isDeleted
     case .dead: state = .dead
     case .held: state = .held
     case .cancelled(let has): (state, isCharged, hasError, endsIfReplaced) = (.cancelled, false, has, false)
-    case .returned: (state, isCharged, hasError, endsIfReplaced) = (.waiting, false, false, false)
+    case .postponed(let delay):
+      runAt = now + delay.milliseconds
+      (state, isCharged, hasError, keepsLane) = (.scheduled, false, false, true)
+    case .returned: (state, isCharged, hasError, endsIfReplaced, keepsLane) = (.waiting, false, false, false, true)
     case .again(let delay, let charged, let has):
       // Without a delay there is no time: otherwise the job would stay behind if the clock was set
       // back.
@@ -154,7 +159,7 @@ enum JobTransition: Sendable, Equatable {
       job.flags.contains(.isCancelRequested) || endsIfReplaced && job.flags.contains(.isReplaced)
     return job.becoming { job in
       job.leaveProcess()
-      if end != .returned { job.isAlone = false }
+      if !keepsLane { job.isAlone = false }
       if case .again = end { (job.crashes, job.lapses) = (0, 0) }
       if isCharged { job.attempts += 1 }
       if hasError { job.flags.insert(.hasErrors) }

@@ -83,7 +83,10 @@ final class Execution: @unchecked Sendable {  // the fields that change are touc
     switch JobVerdict(on: error, of: job.id) {
     case .unreadable:
       return acknowledgement(.dead(Self.text(of: error)), .dead(job.id, kind: kindName, error: error))
-    case .leftToNewerPrograms: return again(after: .seconds(60), isCharged: false, error, now: now)
+    case .leftToNewerPrograms:
+      let delay = Duration.seconds(60)
+      return acknowledgement(
+        .postponed(after: delay, error: Self.text(of: error)), failure(error, retriedAfter: delay, now: now))
     case .snoozed(let duration):
       return acknowledgement(
         .again(after: duration, isCharged: false, error: nil),
@@ -106,9 +109,12 @@ final class Execution: @unchecked Sendable {  // the fields that change are touc
   private func again(after delay: Duration, isCharged: Bool, _ error: any Error, now: Date) -> Acknowledgement {
     acknowledgement(
       .again(after: delay, isCharged: isCharged, error: Self.text(of: error)),
-      .failed(
-        job.id, kind: kindName, attempt: attempt, error: error,
-        nextAttempt: now.addingTimeInterval(delay / .seconds(1))))
+      failure(error, retriedAfter: delay, now: now))
+  }
+
+  private func failure(_ error: any Error, retriedAfter delay: Duration, now: Date) -> JobEvent.Content {
+    .failed(
+      job.id, kind: kindName, attempt: attempt, error: error, nextAttempt: now.addingTimeInterval(delay / .seconds(1)))
   }
 
   private func acknowledgement(_ result: Acknowledgement.Result, _ event: JobEvent.Content) -> Acknowledgement {

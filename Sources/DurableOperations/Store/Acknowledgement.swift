@@ -6,6 +6,8 @@ struct Acknowledgement {
     case done
     /// The job runs again, at once or after a delay from the moment of writing.
     case again(after: Duration, isCharged: Bool, error: String?)
+    /// The job runs again after a delay, as if this attempt had not happened. The error says why.
+    case postponed(after: Duration, error: String)
     /// The job runs again as if this attempt had not happened.
     case returned
     case dead(String)

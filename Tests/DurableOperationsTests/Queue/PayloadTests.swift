@@ -99,6 +99,31 @@ import Testing
     }
   }
 
+  @Test(arguments: Engine.available) func newer_isPostponedAsItIs_itsCrashesLaneAndFailuresStay(on engine: Engine)
+    async throws
+  {
+    let queue = try DurableQueue(location: engine.location())
+    try await queue.register(Mail1.self) { _, _ in BlockOperation {} }
+    let id = try await queue.enqueue(Mail2(recipients: []))
+    let jobs = engine.table("jobs")
+    // It has ended two programs that know it, and fails at times.
+    try await queue.transaction { db in
+      try db.execute("UPDATE \(jobs) SET crashes = 2, lapses = 1, lane = lane | 2, flags = flags | 64")
+      _ = try db.execute(
+        "INSERT INTO \(engine.table("errors")) (job, at, attempt, error) SELECT id, 5, 1, 'no network' FROM \(jobs)")
+    }
+    queue.start()
+    try await queue.waitUntilIdle()
+    let record = try await #require(try queue.job(id))
+    #expect(record.state == .scheduled && record.attempts == 0)
+    #expect(record.crashes == 2 && record.lapses == 1)
+    #expect(record.failures.map(\.error) == ["no network"])
+    #expect(record.lastError?.contains("its version is 2, this one knows up to 1") == true)
+    let isAlone = try await queue.transaction { try $0.execute("SELECT lane & 2 FROM \(jobs)")[0][0].integerValue }
+    #expect(isAlone == 2)
+    await queue.stop()
+  }
+
   @Test(arguments: Engine.available) func undecodable_isDeadAtOnceThoughItWouldBeHeld_andRetriable(on engine: Engine)
     async throws
   {

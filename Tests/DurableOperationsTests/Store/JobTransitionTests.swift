@@ -21,7 +21,7 @@ import Testing
   private static let ends: [JobTransition] = {
     var ends: [JobTransition] = [
       .ended(.done(isKept: true)), .ended(.done(isKept: false)), .ended(.returned), .ended(.dead), .ended(.held),
-      .ended(.cancelled(hasError: false)), .ended(.cancelled(hasError: true)),
+      .ended(.postponed(after: .seconds(1))), .ended(.cancelled(hasError: false)), .ended(.cancelled(hasError: true)),
     ]
     for delay in [Duration.zero, .milliseconds(-1), .seconds(1)] {
       for isCharged in [true, false] {
@@ -374,6 +374,7 @@ private final class JobTable {
     case .done(let isKept): (result, keepsDone) = (.done, isKept)
     case .again(let delay, let isCharged, let hasError):
       result = .again(after: delay, isCharged: isCharged, error: hasError ? "it failed" : nil)
+    case .postponed(let delay): result = .postponed(after: delay, error: "it is newer")
     case .returned: result = .returned
     case .dead: result = .dead("it failed")
     case .held: result = .held("it failed")

@@ -203,7 +203,7 @@ extension Acknowledgement {
   /// The state of the job afterwards, if it does not run again by itself.
   fileprivate var lastState: JobState? {
     switch result {
-    case .again, .returned: nil
+    case .again, .postponed, .returned: nil
     case .done: .done
     case .dead: .dead
     case .held: .held

@@ -215,7 +215,7 @@ struct PostgresAcknowledgements {
             CASE WHEN ($6::boolean[])[n] THEN lane ELSE lane & ~\(lane: .alone) END,
             CASE WHEN \(isCancelled) THEN NULL ELSE \(moment) + ($4::bigint[])[n] END,
             flags & ~\(flags: .isCancelRequested, .isAbandoned) | \(flags: .runsAfterDelay)
-              | CASE WHEN ($7::text[])[n] IS NULL THEN 0 ELSE \(flags: .hasErrors) END,
+              | CASE WHEN ($10::bigint[])[n] IS NULL THEN 0 ELSE \(flags: .hasErrors) END,
             attempts + ($5::bigint[])[n], CASE WHEN ($8::boolean[])[n] THEN 0 ELSE crashes END,
             CASE WHEN ($8::boolean[])[n] THEN 0 ELSE lapses END, coalesce(($7::text[])[n], error),
             CASE WHEN \(isCancelled) OR ($3::bigint[])[n] IN (\(.cancelled, .dead)) THEN \(moment) END
@@ -224,7 +224,7 @@ struct PostgresAcknowledgements {
         RETURNING id, state, lane, (~major) AS rank, (~minor) AS subrank, attempts, array_position($1::bigint[], id) AS n
       ), noted AS (
         INSERT INTO \(schema).errors (job, at, attempt, error)
-        SELECT id, \(moment), ($10::bigint[])[n], ($7::text[])[n] FROM ended WHERE ($7::text[])[n] IS NOT NULL)
+        SELECT id, \(moment), ($10::bigint[])[n], ($7::text[])[n] FROM ended WHERE ($10::bigint[])[n] IS NOT NULL)
       SELECT id, state, lane, rank, subrank, attempts::bigint, id FROM ended
       """
   }
@@ -240,7 +240,7 @@ struct PostgresAcknowledgements {
     try parameters.bind(written.map(\.error))
     parameters.bind(written.map { $0.isFurtherAttempt as Bool? })
     parameters.bind(written.map { $0.endsIfReplaced as Bool? })
-    parameters.bind(ends.map { Int64($0.attempt) })
+    parameters.bind(zip(ends, written).map { $1.error != nil && $1.isErrorKept ? Int64($0.attempt) : nil })
     parameters.bind(store.testTime)
   }
 }
@@ -255,6 +255,8 @@ extension Acknowledgement {
     var isCharged = true
     var keepsLane = false
     var error: String?
+    /// Whether the error is kept with those of earlier attempts.
+    var isErrorKept = true
     var isFurtherAttempt = false
     var endsIfReplaced = true
   }
@@ -267,6 +269,10 @@ extension Acknowledgement {
       Written(
         state: delay > .zero ? .scheduled : .waiting, delay: delay > .zero ? delay.milliseconds : nil,
         isCharged: isCharged, error: error?.withoutNull, isFurtherAttempt: true)
+    case .postponed(let delay, let error):
+      Written(
+        state: .scheduled, delay: delay.milliseconds, isCharged: false, keepsLane: true, error: error.withoutNull,
+        isErrorKept: false)
     case .returned: Written(state: .waiting, isCharged: false, keepsLane: true, endsIfReplaced: false)
     case .dead(let error): Written(state: .dead, error: error.withoutNull)
     case .held(let error): Written(state: .held, error: error.withoutNull)

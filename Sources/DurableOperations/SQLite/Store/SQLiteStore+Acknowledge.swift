@@ -25,6 +25,10 @@ extension SQLiteStore {
       written = try acknowledge(
         acknowledgement, later == nil ? .waiting : .scheduled, runAt: later, attempts: isCharged ? 1 : 0, error: error,
         isFurtherAttempt: true, endsIfReplaced: true)
+    case .postponed(let delay, let error):
+      written = try acknowledge(
+        acknowledgement, .scheduled, runAt: now + delay.milliseconds, error: error, isErrorKept: false, keepsLane: true,
+        endsIfReplaced: true)
     case .returned:
       written = try acknowledge(acknowledgement, .waiting, keepsLane: true)
     case .dead(let error):
@@ -86,10 +90,10 @@ extension SQLiteStore {
 
   private func acknowledge(
     _ acknowledgement: Acknowledgement, _ state: JobState, runAt: Int64? = nil, attempts: Int64 = 0,
-    error: String? = nil, keepsLane: Bool = false, isFurtherAttempt: Bool = false,
+    error: String? = nil, isErrorKept: Bool = true, keepsLane: Bool = false, isFurtherAttempt: Bool = false,
     endsIfReplaced: Bool = false
   ) throws -> (JobState, flags: JobFlags)? {
-    if let error { try noteError(error, of: acknowledgement) }
+    if let error, isErrorKept { try noteError(error, of: acknowledgement) }
     let update = try statement(
       """
       UPDATE durable_jobs SET state = CASE WHEN \(Self.isCancelled) THEN \(.cancelled) ELSE ?3 END, worker = NULL,
