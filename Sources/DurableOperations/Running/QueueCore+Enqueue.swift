@@ -41,6 +41,9 @@ extension QueueCore {
     }
     if isRunning, jobs.contains(where: { $0.options.start != .atOnce }) {
       lookAhead(in: store)
+    } else if jobs.contains(where: { $0.options.uniqueKey?.conflict == .replace }) {
+      // A job that was replaced may have ended, or no longer be due.
+      wakeWaiters(in: store)
     }
   }
 

@@ -58,4 +58,42 @@ import Testing
     waiting.cancel()
     await #expect(throws: CancellationError.self) { try await waiting.value }
   }
+
+  @Test(arguments: Engine.available) func cancelledByTheJobThatReplacesIt_theRecordIsGiven(on engine: Engine)
+    async throws
+  {
+    let queue = try queueThatDoesNotPoll(on: engine)
+    let gone = try await queue.enqueue(Send(text: "a"), options: JobOptions(startsHeld: true))
+    try await queue.cancel(gone)
+    let key = UniqueKey("k", whenTaken: .replace)
+    let id = try await queue.enqueue(Send(text: "b"), options: JobOptions(uniqueKey: key, startsHeld: true))
+    async let record = queue.waitUntilSettled(id)
+    await queue.hasWaiter()
+    await queue.hasNothingUnderWay()
+    let options = JobOptions(uniqueKey: key, dependsOn: [gone], whenPrerequisiteFails: .cancel)
+    try await queue.enqueue(Send(text: "c"), options: options)
+    #expect(try await record?.state == .cancelled)
+    await queue.stop()
+  }
+
+  @Test(arguments: Engine.available) func lastDueJobIsReplacedByOneThatIsHeld_theQueueIsIdle(on engine: Engine)
+    async throws
+  {
+    let queue = try queueThatDoesNotPoll(on: engine), key = UniqueKey("k", whenTaken: .replace)
+    try await queue.pause(kind: Send.kind)
+    try await queue.enqueue(Send(text: "a"), options: JobOptions(uniqueKey: key))
+    async let idle: Void = queue.waitUntilIdle()
+    await queue.hasWaiter()
+    await queue.hasNothingUnderWay()
+    try await queue.enqueue(Send(text: "b"), options: JobOptions(uniqueKey: key, startsHeld: true))
+    try await idle
+    await queue.stop()
+  }
+
+  private func queueThatDoesNotPoll(on engine: Engine) throws -> DurableQueue {
+    let queue = try Harness(engine.location(listens: false)) { $0.pollInterval = nil }.queue
+    try queue.register(Send.self) { _, _ in BlockOperation {} }
+    queue.start()
+    return queue
+  }
 }
