@@ -238,7 +238,8 @@ extension DurableQueue {
     /// These are the jobs that are ``JobEvent/Kind/dead``, ``JobEvent/Kind/unresponsive`` or
     /// ``JobEvent/Kind/abandoned``, and a file that has lost its log,
     /// ``DatabaseError/Code/logLost``. The queue calls the closure after it has stored the change,
-    /// on a thread for which it waits: the closure must not block.
+    /// on a thread for which it waits: the closure must not block. In it, call the queue with
+    /// `await` in a `Task`; other calls may throw ``JobError/Code/insideTransaction``.
     public var logHandler: (@Sendable (JobEvent) -> Void)? = DurableQueue.writeToStandardError
     /// Tells whether there is a network, for jobs that require one. By default the system's
     /// monitor, which is always online on Linux.

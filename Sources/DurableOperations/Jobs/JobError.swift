@@ -12,14 +12,14 @@ public struct JobError: Error, Sendable, Equatable {
     public static let notEncodable = Code(value: .notEncodable)
     /// The job's stored form is larger than ``DurableQueue/Configuration/maxPayloadSize``.
     public static let payloadTooLarge = Code(value: .payloadTooLarge)
-    /// Another job, ``JobError/otherJob``, has its unique key.
+    /// Another job, ``JobError/otherJob``, has its unique key: it is not enqueued, or not retried.
     public static let duplicate = Code(value: .duplicate)
     /// A prerequisite, ``JobError/otherJob``, is not stored, or names no position of the call.
     public static let unknownPrerequisite = Code(value: .unknownPrerequisite)
     /// Jobs of one call wait for each other. The text of the error has their positions.
     public static let cycle = Code(value: .cycle)
-    /// A job's prerequisite, ``JobError/otherJob``, waits for the job, or would once a job that was
-    /// replaced while it executed has ended: the two would wait for each other.
+    /// A job's prerequisite, ``JobError/otherJob``, is the job that it replaces, or waits for the
+    /// job, or would once a job that was replaced while it executed has ended: none could ever run.
     public static let circularPrerequisite = Code(value: .circularPrerequisite)
     /// There is no such job.
     public static let unknownJob = Code(value: .unknownJob)
@@ -53,7 +53,8 @@ public struct JobError: Error, Sendable, Equatable {
     public static let unreadablePeriodicJob = Code(value: .unreadablePeriodicJob)
     /// The kind is registered already.
     public static let registeredTwice = Code(value: .registeredTwice)
-    /// The queue was called from inside of one of its own transactions.
+    /// The queue was called from inside of one of its own transactions, or from its log handler or
+    /// a sink.
     public static let insideTransaction = Code(value: .insideTransaction)
 
     /// The code in a word, such as `notEncodable`.
@@ -182,6 +183,9 @@ extension JobError: LocalizedError, CustomStringConvertible {
     case .payloadTooLarge(let size, let limit):
       "\(job) takes \(size) bytes as JSON, more than the limit of \(limit). Store large data in a file and its path "
         + "in the job, or raise maxPayloadSize."
+    case .duplicate(let other) where id != nil:
+      "\(job) will not run again: job \(other) has its unique key by now. Cancel or delete that one first, or leave this "
+        + "one."
     case .duplicate(let other):
       "\(job) was not enqueued: job \(other) has the same unique key. Use whenTaken: .replace if the new one is to take "
         + "its place."
@@ -192,8 +196,8 @@ extension JobError: LocalizedError, CustomStringConvertible {
       "The jobs number \(positions.map(String.init).joined(separator: " → ")) of the same call wait for each other, so "
         + "none of them could ever run. Nothing was enqueued. Take one of the dependencies away."
     case .circularPrerequisite(let other):
-      "\(job) depends on job \(other), which waits for it, or would once a replaced job has ended: neither could ever run. "
-        + "Nothing was enqueued. Take the dependency away, or use another unique key."
+      "\(job) depends on job \(other), which it replaces, or which waits for it, or would once a replaced job has ended: "
+        + "neither could ever run. Nothing was enqueued. Take the dependency away, or use another unique key."
     case .unknownJob:
       "\(job) is not there: it was never enqueued, or was deleted, or was done and its retention is over. Check the number, "
         + "or keep done jobs for longer."
@@ -235,8 +239,8 @@ extension JobError: LocalizedError, CustomStringConvertible {
       "The kind “\(kind ?? "")” is registered already, with what its jobs do. Register each type once, with one kind for "
         + "each."
     case .insideTransaction:
-      "The queue was called inside one of its own transactions, where it would wait for itself. Use the "
-        + "argument of the closure."
+      "The queue was called inside one of its own transactions, or from a log handler or sink, where the store's thread "
+        + "waits: it would wait for itself. Use the argument of the closure, or there the await form in a Task."
     }
   }
 

@@ -20,8 +20,9 @@ extension DurableQueue {
   /// which writes a line on standard error unless it is set to nil.
   ///
   /// The events of one job come one after the other, in order, on the threads that made them
-  /// happen, which wait for the sink: so it must not block. Several threads may call it at the same
-  /// time, of different jobs. A queue without a sink pays nothing.
+  /// happen, which wait for the sink: so it must not block. In it, call the queue with `await` in a
+  /// `Task`; other calls may throw ``JobError/Code/insideTransaction``. Several threads may call it
+  /// at the same time, of different jobs. A queue without a sink pays nothing.
   ///
   /// - Parameter sink: the sink. Released with the queue, and when it was removed.
   /// - Returns: a token to remove the sink with, which need not be kept.

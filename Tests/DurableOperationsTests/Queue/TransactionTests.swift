@@ -1,5 +1,7 @@
+import CompositeOperations
 import CompositeOperationsTestKit
 import Foundation
+import TestSupport
 import Testing
 
 @testable import DurableOperations
@@ -373,6 +375,26 @@ import Testing
       let id = try await queue.enqueue(Count(number: 1))
       try callInside(queue, id)
     }
+  }
+
+  @Test func queueCalledInTheLogHandler_isAnErrorThatSaysHow() async throws {
+    let handled = LockBox<DurableQueue?>(nil), errors = EventRecorder<String>()
+    var configuration = DurableQueue.Configuration()
+    configuration.logHandler = { event in
+      guard let queue = handled.withLock({ $0 }), let id = event.jobIDs.first else { return }
+      do { try queue.delete(id) } catch { errors.record("\(error)") }
+      Task { try await queue.delete(id) }
+    }
+    let queue = try DurableQueue(location: .memory, configuration: configuration)
+    handled.withLock { $0 = queue }
+    try await queue.register(Count.self) { _, _ async throws in throw TestFailure() }
+    queue.start()
+    let id = try await queue.enqueue(Count(number: 1), options: JobOptions(maxAttempts: 1))
+    await errors.wait(forCount: 1)
+    #expect(errors.events.first?.contains("from a log handler or sink") == true, "\(errors.events)")
+    try await until(try await queue.job(id) == nil)
+    await queue.stop()
+    handled.withLock { $0 = nil }
   }
 
   private func callInside(_ queue: DurableQueue, _ id: JobID) throws {

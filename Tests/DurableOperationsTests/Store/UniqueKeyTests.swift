@@ -397,6 +397,15 @@ import Testing
     #expect(try harness.counts()["c"] == nil)
   }
 
+  @Test(arguments: Engine.available) func replacedByOneThatWaitsForIt_isRefusedAsACircle(on engine: Engine) throws {
+    let harness = try StoreHarness(on: engine)
+    let first = try harness.enqueue("a", options(.replace))
+    #expect(
+      harness.reason { try harness.enqueue("a", options(.replace) { $0.dependsOn = [first] }) }
+        == .circularPrerequisite(first))
+    #expect(try harness.state(first) == .waiting)
+  }
+
   @Test(arguments: Engine.available) func replacedWhileExecuting_byOneThatWaitsForItsOwnDependent_isRefused(
     on engine: Engine
   ) throws {
@@ -454,7 +463,9 @@ import Testing
     let first = try harness.enqueue("a", options())
     try harness.run(first, .dead("no"))
     let second = try harness.enqueue("a", options())
-    #expect(harness.reason { try harness.session { try $0.retry(first) } } == .duplicate(second))
+    let error = try #require(throws: JobError.self) { try harness.session { try $0.retry(first) } }
+    #expect(error.reason == .duplicate(second))
+    #expect(error.description.contains("Job #1 will not run again: job #2 has its unique key by now"), "\(error)")
     #expect(try harness.retryAll(.dead) == 0)
     try harness.run(second, .dead("no"))
     // Of two that could, the later one.

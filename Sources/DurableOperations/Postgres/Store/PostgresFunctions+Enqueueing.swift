@@ -82,8 +82,8 @@ extension PostgresFunctions {
     """
   }
 
-  /// Makes a job wait for others. `problem`: 2 if there is no `other`, 3 if that waits for this
-  /// job, or would once a replaced one has ended. Otherwise the rows are those of
+  /// Makes a job wait for others. `problem`: 2 if there is no `other`, 3 if that is this job, or
+  /// waits for it, or would once a replaced one has ended. Otherwise the rows are those of
   /// `prerequisites_ended`: a prerequisite may have failed long ago.
   static func blockJob(_ schema: SQL) -> SQL {
     """
@@ -106,10 +106,9 @@ extension PostgresFunctions {
         PERFORM pg_advisory_xact_lock(hashtextextended(\(name(schema)) || ' circles', 0));
       END IF;
       PERFORM 1 FROM \(schema).jobs WHERE id = ANY(prerequisites) ORDER BY id FOR NO KEY UPDATE;
-      SELECT p INTO other FROM unnest(prerequisites) AS p
+      SELECT p, CASE WHEN p = of_job THEN 3 ELSE 2 END INTO other, problem FROM unnest(prerequisites) AS p
         WHERE p = of_job OR (SELECT state FROM \(schema).jobs WHERE id = p) IS NULL ORDER BY p LIMIT 1;
       IF FOUND THEN
-        problem := 2;
         RETURN NEXT;
         RETURN;
       END IF;
@@ -223,7 +222,8 @@ extension PostgresFunctions {
         LOOP
           IF blocked.problem IS NOT NULL THEN
             RAISE EXCEPTION 'enqueue: the prerequisite % %', blocked.other,
-              CASE blocked.problem WHEN 2 THEN 'is not there' ELSE 'waits for this job, or would once a replaced one has ended' END
+              CASE blocked.problem WHEN 2 THEN 'is not there'
+                ELSE 'is replaced by this job, or waits for it, or would once a replaced one has ended' END
               USING ERRCODE = '22023';
           END IF;
         END LOOP;

@@ -169,8 +169,9 @@ extension SQLiteStore {
     let select = try statement("SELECT state FROM durable_jobs WHERE id = ?1")
     var unmet: [JobID] = []
     for prerequisite in Set(prerequisites).sorted() {
+      if prerequisite == id { throw JobError(.circularPrerequisite(id), kind: job.kind) }
       select.bind(prerequisite.rawValue, at: 1)
-      guard prerequisite != id, let state = try select.first({ $0.state(0) }), let state
+      guard let state = try select.first({ $0.state(0) }), let state
       else { throw JobError(.unknownPrerequisite(prerequisite), kind: job.kind) }
       if state != .done { unmet.append(prerequisite) }
     }
