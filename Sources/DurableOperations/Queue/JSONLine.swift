@@ -19,6 +19,7 @@ struct JSONLine: ~Copyable {
     text.append(quoted: RFC3339.text(of: date))
   }
 
+  /// Adds a list of numbers, which is not empty.
   mutating func add(_ name: StaticString, _ numbers: some Collection<Int64>) {
     begin(name)
     var separator = UInt8(ascii: "[")
@@ -27,10 +28,10 @@ struct JSONLine: ~Copyable {
       text.append(number)
       separator = UInt8(ascii: ",")
     }
-    text.append(json: numbers.isEmpty ? "[]" : "]")
+    text.append(byte: UInt8(ascii: "]"))
   }
 
-  /// Adds a list of objects.
+  /// Adds a list of objects, which is not empty.
   mutating func add(_ name: StaticString, _ failures: [JobRecord.Failure]) {
     begin(name)
     var separator = UInt8(ascii: "[")
@@ -45,7 +46,7 @@ struct JSONLine: ~Copyable {
       text.append(byte: UInt8(ascii: "}"))
       separator = UInt8(ascii: ",")
     }
-    text.append(json: failures.isEmpty ? "[]" : "]")
+    text.append(byte: UInt8(ascii: "]"))
   }
 
   /// Adds JSON unchanged: decoding it could change its numbers. Line ends between its tokens become

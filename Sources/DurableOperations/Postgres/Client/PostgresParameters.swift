@@ -32,10 +32,6 @@ struct PostgresParameters: Sendable {
 
   mutating func bind(_ value: Int) { bind(Int64(value)) }
 
-  mutating func bind(_ value: Double?) {
-    append(value, as: .real) { $0.append(bigEndian: $1.bitPattern) }
-  }
-
   mutating func bind(_ value: Bool?) {
     append(value, as: .boolean) { $0.bytes.append($1 ? 1 : 0) }
   }
@@ -73,10 +69,6 @@ struct PostgresParameters: Sendable {
 
   mutating func bind(_ values: [Int64?]) {
     appendOptionals(values, of: .integer) { parameters, value in parameters.append(bigEndian: value) }
-  }
-
-  mutating func bind(_ values: [Double?]) {
-    appendOptionals(values, of: .real) { parameters, value in parameters.append(bigEndian: value.bitPattern) }
   }
 
   mutating func bind(_ values: [Bool?]) {

@@ -17,15 +17,6 @@ struct PostgresRow {
 
   func bool(_ column: Int32) -> Bool { integer(column) != 0 }
 
-  func real(_ column: Int32) -> Double? {
-    guard let bytes = bytes(column) else { return nil }
-    return switch bytes.count {
-    case 8: Double(bitPattern: UInt64(bitPattern: Self.integer(in: bytes)))
-    case 4: Double(Float(bitPattern: UInt32(truncatingIfNeeded: Self.integer(in: bytes))))
-    case let count: preconditionFailure("A column of \(count) bytes is read as a number with a fraction")
-    }
-  }
-
   func text(_ column: Int32) -> String? { bytes(column).map { String(decoding: $0, as: UTF8.self) } }
 
   func data(_ column: Int32) -> Data? { bytes(column).map { Data($0) } }

@@ -25,7 +25,6 @@ struct PostgresType: Equatable, Sendable {
     case .shortInteger: PostgresType(number: 1007)
     case .text: PostgresType(number: 1009)
     case .integer: PostgresType(number: 1016)
-    case .real: PostgresType(number: 1022)
     case .json: PostgresType(number: 199)
     default: preconditionFailure("An array of the PostgreSQL type \(number) is bound, which has no number here")
     }

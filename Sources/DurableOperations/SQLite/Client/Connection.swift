@@ -152,11 +152,6 @@ final class Connection {
     return authorizer.hasChangedJobs
   }
 
-  /// Runs a closure that fails at once where it would wait for another process.
-  func withoutWaiting(_ body: (Connection) -> Void) {
-    withTimeout(.zero, body)
-  }
-
   /// Runs a closure with another limit for waits for other processes.
   func withTimeout<R>(_ timeout: Duration, _ body: (Connection) throws -> R) rethrows -> R {
     let before = busyWait.timeout

@@ -29,7 +29,7 @@ struct LogAnnouncement {
       mark.remove()
       throw error
     }
-    connection.withoutWaiting { _ = try? $0.execute("PRAGMA wal_checkpoint(PASSIVE)") }
+    connection.withTimeout(.zero) { _ = try? $0.execute("PRAGMA wal_checkpoint(PASSIVE)") }
     try note("used", in: connection)
     mark.remove()
   }
