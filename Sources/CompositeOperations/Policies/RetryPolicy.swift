@@ -58,9 +58,9 @@ public struct RetryPolicy: Sendable {
   /// Decides after each failure while an attempt is left. Called with the error and the number of
   /// the attempt, from 1, where the operations run.
   public var decide: @Sendable (_ error: any Error, _ attempt: Int) -> Decision
-  /// Called before each further attempt, where the operations run. It receives the error and the
-  /// number of the attempt that failed, and the delay before the next attempt. The delay includes
-  /// the jitter, and is zero if there is no delay.
+  /// Called before the delay of each further attempt, where the operations run. It receives the
+  /// error and the number of the attempt that failed, and the delay. The delay includes the jitter,
+  /// and is zero if there is none. If the operation is cancelled during it, no attempt follows.
   public var willRetry: (@Sendable (_ error: any Error, _ attempt: Int, _ delay: Duration) -> Void)?
 
   /// Makes a policy.
