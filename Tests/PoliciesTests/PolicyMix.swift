@@ -2,7 +2,7 @@ import CompositeOperations
 import CompositeOperationsTestKit
 import TestSupport
 
-/// A tree with a random mix of all policies; its outcome depends on timing.
+/// A tree with a random mix of all policies and compositions; its outcome depends on timing.
 ///
 /// It is a value, so that late or repeated parts are made anew each time.
 indirect enum PolicyMix: Sendable {
@@ -21,7 +21,14 @@ indirect enum PolicyMix: Sendable {
     case condition(Requirement)
     /// By a limit of its own, twice, one inside the other: circles through limits are not detected.
     case limited(weight: Int)
-    case map
+    /// By one breaker for all.
+    case guarded
+    case map, recover, settled
+  }
+
+  /// How several operations become one value.
+  enum Gathering: CaseIterable, Sendable {
+    case all, allSettled, firstSuccess, forEach, zip
   }
 
   /// What a condition does.
@@ -62,6 +69,9 @@ indirect enum PolicyMix: Sendable {
   case parallel([PolicyMix], queue: Int?, limit: Int?, waitsForAll: Bool, hasDependency: Bool, Extras)
   case sequence([PolicyMix], queue: Int?, Extras)
   case chain(PolicyMix, PolicyMix, Extras)
+  case gathered(Gathering, [PolicyMix], limit: Int?, Extras)
+  /// Rounds that follow each other until one fails.
+  case rounds([PolicyMix], delay: Int, Extras)
 
   static let categoryCount = 3
   static let sharedCount = 3
@@ -75,15 +85,21 @@ extension PolicyMix {
     switch random.number(0...99) {
     case 0..<50:
       return .wrapped(.random(depth - 1, &random), wrapper(depth - 1, &random), extras(&random))
-    case 50..<62:
+    case 50..<58:
       return .retry(
         some(1...3, depth, &random), delay: random.number(0...3), firstIsThere: random.chance(40), extras(&random))
-    case 62..<80:
+    case 58..<72:
       return .parallel(
         some(1...4, depth, &random), queue: random.chance(60) ? random.number(0...3) : nil,
         limit: random.chance(30) ? random.number(1...2) : nil, waitsForAll: random.chance(50),
         hasDependency: random.chance(30), extras(&random))
-    case 80..<90:
+    case 72..<82:
+      return .gathered(
+        random.pick(Gathering.allCases), some(1...4, depth, &random),
+        limit: random.chance(30) ? random.number(1...2) : nil, extras(&random))
+    case 82..<85:
+      return .rounds(some(1...3, depth, &random), delay: random.number(0...2), extras(&random))
+    case 85..<93:
       return .sequence(
         some(1...4, depth, &random), queue: random.chance(50) ? random.number(0...3) : nil, extras(&random))
     default:
@@ -120,11 +136,12 @@ extension PolicyMix {
 
   private static func wrapper(_ depth: Int, _ random: inout SeededRandomNumberGenerator) -> Wrapper {
     switch random.number(0...99) {
-    case 0..<30: .timeout(seconds: random.number(1...12), behavior(&random), asDeadline: random.chance(30))
-    case 30..<60: .exclusive((0..<random.number(1...2)).map { _ in random.number(0...categoryCount - 1) })
-    case 60..<80: .condition(requirement(depth, &random))
-    case 80..<92: .limited(weight: random.number(1...3))
-    default: .map
+    case 0..<25: .timeout(seconds: random.number(1...12), behavior(&random), asDeadline: random.chance(30))
+    case 25..<50: .exclusive((0..<random.number(1...2)).map { _ in random.number(0...categoryCount - 1) })
+    case 50..<68: .condition(requirement(depth, &random))
+    case 68..<78: .limited(weight: random.number(1...3))
+    case 78..<86: .guarded
+    default: random.pick([.map, .recover, .settled])
     }
   }
 

@@ -50,6 +50,15 @@ struct PolicyMixBuilder: Sendable {
     case .chain(let first, let second, let extras):
       let inside = holders.inside(extras)
       return noted(operation(first, inside).then { _ in operation(second, inside) }, extras)
+    case .gathered(let gathering, let parts, let limit, let extras):
+      let width = limit ?? OperationQueue.defaultMaxConcurrentOperationCount
+      return noted(gathered(gathering, parts, width, holders.inside(extras)), extras)
+    case .rounds(let rounds, let delay, let extras):
+      let inside = holders.inside(extras)
+      return noted(
+        repeating(every: .seconds(delay), clock: world.clock, maxRounds: rounds.count) {
+          operation(rounds[$0 - 1], inside)
+        }, extras)
     case .parallel(let children, let queue, let limit, let waitsForAll, let hasDependency, let extras):
       let operations = children.map { operation($0, holders.inside(extras)) }
       if hasDependency, operations.count > 1 { operations[operations.count - 1].addDependency(operations[0]) }
@@ -68,6 +77,18 @@ struct PolicyMixBuilder: Sendable {
   private func noted(_ operation: SimpleOperation<Int>, _ extras: PolicyMix.Extras = .init()) -> SimpleOperation<Int> {
     world.note(operation, extras)
     return operation
+  }
+
+  private func gathered(
+    _ gathering: PolicyMix.Gathering, _ parts: [PolicyMix], _ width: Int, _ holders: Holders
+  ) -> SimpleOperation<Int> {
+    switch gathering {
+    case .all: all(parts.map { operation($0, holders) }, maxConcurrent: width).map(\.count)
+    case .allSettled: allSettled(parts.map { operation($0, holders) }, maxConcurrent: width).map(\.count)
+    case .firstSuccess: firstSuccess(of: parts.map { operation($0, holders) })
+    case .forEach: forEach(parts, maxConcurrent: width) { operation($0, holders) }.map(\.count)
+    case .zip: zip(operation(parts[0], holders), operation(parts[parts.count - 1], holders)).map { $0 + $1 }
+    }
   }
 
   // MARK: - Leaves
@@ -155,7 +176,7 @@ struct PolicyMixBuilder: Sendable {
         inside.all[category] = inside.all[category] ?? number
         inside.sure[category] = inside.all[category]
       }
-    case .timeout, .condition, .limited, .map:
+    case .timeout, .condition, .limited, .guarded, .map, .recover, .settled:
       break
     }
     return noted(wrap(operation(mix, inside), wrapper, inside), extras)
@@ -177,8 +198,10 @@ struct PolicyMixBuilder: Sendable {
       let limit = SharedLimit(maxConcurrent: 2)
       // A weight of 3 is too much on its own, but not inside a holder.
       return operation.limited(by: limit, weight: weight).limited(by: limit)
-    case .map:
-      return operation.map { $0 }
+    case .guarded: return operation.guarded(by: world.breaker)
+    case .map: return operation.map { $0 }
+    case .recover: return operation.recover { _ in leaf(.success, later: false) }
+    case .settled: return operation.settled().map { $0.value ?? 0 }
     }
   }
 

@@ -5,9 +5,9 @@ import Testing
 
 @testable import CompositeOperations
 
-/// All policies in one tree: timeouts, deadlines, retries, delays, conditions, categories,
-/// observers that interfere, paused progress and a recorder, in composites and on queues, with
-/// cancels at random.
+/// All policies in one tree: timeouts, deadlines, retries, delays, rounds, conditions, categories,
+/// limits, a breaker, observers that interfere, paused progress and a recorder, in composites and
+/// typed compositions, and on queues that change, with cancels at random.
 ///
 /// One seed is one world of a few trees. A failure prints it; `POLICY_SEED=… swift test --filter
 /// PolicyMix` runs that world alone, `POLICY_REPEATS` times (100 by default), because the seed does
@@ -106,6 +106,7 @@ struct PolicyMixTests {
         cancels -= 1
         world.cancelAny()
       }
+      if world.chance(5) { world.changeAnyQueue() }
       if pauses > 0, world.chance(10) {
         pauses -= 1
         world.pauseAny()

@@ -54,6 +54,7 @@ final class PolicyMixWorld: Sendable {
 
   let clock = ManualClock()
   let registry = ExclusionRegistry()
+  let breaker: CircuitBreaker
   let limits: [Int]
   let queues: [OperationQueue]
   /// For operations that other code runs.
@@ -65,6 +66,7 @@ final class PolicyMixWorld: Sendable {
 
   init(seed: UInt64) {
     var random = SeededRandomNumberGenerator(seed: seed)
+    breaker = CircuitBreaker(failureThreshold: 3, resetAfter: .seconds(2), clock: clock)
     limits = (0..<PolicyMix.categoryCount).map { _ in random.number(1...2) }
     queues = (1...4).map { OperationQueue(limit: $0) }
     self.random = Locked(random)
@@ -133,7 +135,18 @@ final class PolicyMixWorld: Sendable {
     if !subjects.isEmpty { pause(subjects[index % subjects.count].operation) }
   }
 
+  /// Suspends a queue until all are resumed, or changes its limit.
+  func changeAnyQueue() {
+    let (index, limit) = random.withLock { ($0.number(0...queues.count - 1), $0.number(0...4)) }
+    if limit == 0 {
+      queues[index].isSuspended = true
+    } else {
+      queues[index].maxConcurrentOperationCount = limit
+    }
+  }
+
   func resumeAll() {
+    for queue in queues { queue.isSuspended = false }
     for progress in state.withLock({ state in
       defer { state.paused = [] }
       return state.paused

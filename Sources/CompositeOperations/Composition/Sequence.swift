@@ -18,7 +18,11 @@ extension CompositeOperation {
   ///
   /// Each composite has its own copy of a delegate that is a value, so many composites can use one.
   /// A delegate that is an object is shared: give it to one composite only.
-  public protocol Sequence {
+  ///
+  /// The conformance cannot be isolated to an actor, because the composite calls the delegate where
+  /// its children run. In code that is on the main actor by default, a delegate that uses something
+  /// of the main actor does not compile.
+  public protocol Sequence: SendableMetatype {
     /// Returns the operation that comes next, or nil if there is none.
     ///
     /// The composite calls this where its children run: in a slot of its queue (on the main thread

@@ -8,11 +8,35 @@ struct SourceLocation {
 
 /// Writes diagnoses that no caller is left to receive as an error.
 package enum Diagnostics {
-  /// Writes with the throwing method: the other one traps when the pipe is closed, and a diagnosis
-  /// must not end the program.
+  /// Writes to the standard error output. A diagnosis must not end the program, even if the reader
+  /// has gone.
   @Sendable
   package static func write(_ message: String) {
-    try? FileHandle.standardError.write(contentsOf: Data(message.utf8))
+    // The method that does not throw traps when the pipe is closed.
+    withoutBrokenPipes { try? FileHandle.standardError.write(contentsOf: Data(message.utf8)) }
+  }
+
+  /// Runs a closure that may write to a pipe without a reader, which then fails: the signal that
+  /// would end the program is taken off the thread. What the program does with that signal is its
+  /// own business.
+  private static func withoutBrokenPipes(_ body: () -> Void) {
+    var brokenPipe = sigset_t(), before = sigset_t()
+    sigemptyset(&brokenPipe)
+    sigaddset(&brokenPipe, SIGPIPE)
+    let wasPending = isBrokenPipePending
+    pthread_sigmask(SIG_BLOCK, &brokenPipe, &before)
+    body()
+    if !wasPending, isBrokenPipePending {
+      var signal: Int32 = 0
+      sigwait(&brokenPipe, &signal)
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nil)
+  }
+
+  private static var isBrokenPipePending: Bool {
+    var pending = sigset_t()
+    sigpending(&pending)
+    return sigismember(&pending, SIGPIPE) == 1
   }
 }
 
