@@ -45,10 +45,12 @@ extension PostgresSession {
 
   func unschedule(_ name: String) throws -> Bool {
     try transaction { work in
-      try work.forgetOccurrences(of: name)
-      return try work.run("unschedule", "DELETE FROM \(schema).periodic WHERE name = $1 RETURNING name") {
+      // First, as a look does: it may have locked this one, and be about to note a time.
+      let gone = try work.run("unschedule", "DELETE FROM \(schema).periodic WHERE name = $1 RETURNING name") {
         try $0.bind(name)
-      }.count == 1
+      }
+      try work.forgetOccurrences(of: name)
+      return gone.count == 1
     }
   }
 

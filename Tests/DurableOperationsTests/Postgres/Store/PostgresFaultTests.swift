@@ -422,6 +422,31 @@ import Testing
     #expect(try stored() == [1, 1, 1])
   }
 
+  @Test func periodicJobIsLockedByALook_isUnscheduledAfterIt_andLeavesNothing() async throws {
+    let schema = try await TestSchema()
+    let access = try await access(schema)
+    let (inspection, look) = (try await schema.inspection(), try await schema.inspection())
+    try await access.run { session in
+      _ = try session.number(ofKind: "a")
+      try session.schedule(
+        StoreHarness.job("a"), named: "tick", .interval(.seconds(3000), startingAt: Date()), .latest)
+    }
+    try inspection.execute("INSERT INTO occurrences (name, first, last) VALUES ('tick', 1, 1)")
+    try look.execute("BEGIN")
+    try look.execute("SELECT 1 FROM periodic FOR UPDATE")
+    let looking = try look.number("SELECT pg_backend_pid()")
+    let unscheduled = Task { try await access.run { try $0.unschedule("tick") } }
+    try await inspection.wait {
+      try $0.number("SELECT count(*) FROM pg_stat_activity WHERE \(looking) = ANY(pg_blocking_pids(pid))") == 1
+    }
+    // Each would wait for the other if these were locked.
+    try look.execute("SELECT 1 FROM occurrences FOR UPDATE NOWAIT")
+    try look.execute("INSERT INTO occurrences (name, first, last) VALUES ('tick', 2, 2)")
+    try look.execute("COMMIT")
+    #expect(try await unscheduled.value)
+    #expect(try inspection.number("SELECT count(*) FROM occurrences") == 0)
+  }
+
   @Test func periodicJobCannotBeStored_othersAreEnqueued() async throws {
     let schema = try await TestSchema()
     let (inspection, access) = (try await schema.inspection(), try await access(schema))
