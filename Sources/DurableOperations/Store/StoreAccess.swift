@@ -32,8 +32,9 @@ protocol StoreAccess: AnyObject, Sendable {
   func interrupt(_ last: @escaping @Sendable (any StoreSession) -> Void) async
 
   /// Calls `heard` from now on, on any thread, when another process reports that there is something
-  /// to do. Reports may get lost, and some changes cause none: the next look sees them. A store
-  /// without messages between processes never calls it.
+  /// to do, and when it is unknown whether this process has stored something. Reports may get lost,
+  /// and some changes cause none: the next look sees them. A store without messages between
+  /// processes never calls it.
   func listen(_ heard: @escaping @Sendable (StoreNews) -> Void)
 }
 

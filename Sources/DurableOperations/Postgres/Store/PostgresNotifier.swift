@@ -11,6 +11,7 @@ final class PostgresNotifier: Sendable {
   private let pool: PostgresConnectionPool
   /// Nil if nothing is received.
   private let listening: PostgresListening?
+  private let heard = LockBox<PostgresListening.Heard?>(nil)
   private let state = LockBox(PostgresNotifierState())
   private let queue = DispatchQueue(label: "DurableOperations.postgres.notifier", qos: .userInitiated)
 
@@ -24,16 +25,25 @@ final class PostgresNotifier: Sendable {
     listening = listener.map { PostgresListening($0, channel: channel) }
   }
 
-  func listen(_ heard: @escaping @Sendable (StoreNews) -> Void) { listening?.begin(heard) }
+  func listen(_ heard: @escaping PostgresListening.Heard) {
+    self.heard.withLock { $0 = heard }
+    listening?.begin(heard)
+  }
 
-  func close() { listening?.close() }
+  func close() {
+    heard.withLock { $0 = nil }
+    listening?.close()
+  }
 
-  /// Sends news soon. If that fails, the other processes see the change at their next looks.
+  /// Sends news soon. If that fails, the other processes see the change at their next looks. This
+  /// process is told if they are incomplete.
   func notify(_ news: StoreNews) {
     if let now = state.withLock({ $0.add(news) }) { send(now) }
   }
 
   private func send(_ news: StoreNews) {
+    // This process has to look, too: it does not hear what it sends itself, and may not listen.
+    if news.isIncomplete { heard.withLock { $0 }?(news) }
     let notification = PostgresStatement(
       "SELECT pg_catalog.set_config('synchronous_commit', 'off', true), pg_catalog.pg_notify($1, $2)",
       name: "composite_operations_notify")

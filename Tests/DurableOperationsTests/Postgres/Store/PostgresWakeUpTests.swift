@@ -185,6 +185,45 @@ import Testing
     await queues[0].stop()
   }
 
+  /// No process hears what it notifies others of.
+  @Test(arguments: [true, false]) func enqueued_andTheAnswerIsLost_startsAtOnce(_ listens: Bool) async throws {
+    let schema = try await TestSchema(), proxy = try PostgresProxy(to: schema.server.port)
+    var options = schema.options()
+    options.listens = listens ? .at(schema.url()) : .no
+    var configuration = DurableQueue.Configuration()
+    configuration.clock = JobClock(ManualClock())
+    configuration.pollInterval = nil
+    let queue = try await schema.queue(options, port: proxy.port, configuration)
+    let ran = EventRecorder<Int>()
+    try await queue.register(Count.self) { job, _ async throws in ran.record(job.number) }
+    // From here on, calls have a connection.
+    try await onWorker { Result { _ = try queue.enqueue(Count(number: 1)) } }.get()
+    queue.start()
+    await ran.wait(forCount: 1)
+    let server = try await PostgresServer.shared, listening = try listening(queue)
+    if listens { await until((try? server.query(listening)) == "1") }
+    await queue.hasPumped { $0.kinds.values.allSatisfy { !$0.mayHaveWork } && !$0.isInRound && $0.runningCount == 0 }
+    await queue.hasNothingUnderWay()
+    var (number, error): (Int, DatabaseError?) = (1, nil)
+    // The cut may meet a last look instead.
+    while error == nil {
+      number += 1
+      proxy.cut(.fromServer, after: 0)
+      error = await onWorker { [number] in
+        do {
+          try queue.enqueue(Count(number: number))
+          return nil
+        } catch {
+          return error as? DatabaseError
+        }
+      }
+    }
+    #expect(error?.code == .outcomeUnknown)
+    await ran.wait(forCount: number)
+    #expect(ran.events.sorted() == Array(1...number))
+    await queue.stop()
+  }
+
   @Test func doesNotListen_seesItInTheNextLook() async throws {
     guard case .postgres(let url, var options) = try Engine.postgres.location() else { return }
     options.listens = .no
