@@ -41,10 +41,11 @@ extension QueueCore {
   /// Writes what has ended, and makes all jobs that run here wait again, as if they had not been
   /// claimed. If the queue was resumed by now, its next look or round does that.
   private func giveBackAll(in store: any StoreSession) {
-    let (acknowledgements, worker) = withLock { storage -> ([Acknowledgement], Int64?) in
-      storage.suspension == nil ? ([], nil) : (storage.state.takeAcknowledgements(), storage.owedWorker)
+    let owed = withLock { storage -> (ends: [Acknowledgement], worker: Int64?)? in
+      guard storage.suspension != nil else { return nil }
+      return (storage.state.takeAcknowledgements(), storage.owedWorker ?? storage.state.worker)
     }
-    guard worker != nil || !acknowledgements.isEmpty else { return }
+    guard let (acknowledgements, worker) = owed else { return }
     do {
       try store.giveBackJobs(
         of: worker, after: acknowledgements, keepsDone: keepsDone, within: Self.lastWriteTimeout)

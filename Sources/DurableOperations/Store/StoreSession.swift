@@ -38,7 +38,9 @@ protocol StoreSession: AnyObject {
   /// Writes the ends of attempts, then returns all jobs of a worker of this process to waiting, as
   /// if they had never been claimed.
   ///
-  /// - Parameter patience: how long to wait for other processes; nil for the usual time.
+  /// - Parameters:
+  ///   - worker: nil if the queue knows of none; the store may.
+  ///   - patience: how long to wait for other processes; nil for the usual time.
   func giveBackJobs(
     of worker: Int64?, after ends: [Acknowledgement], keepsDone: Bool, within patience: Duration?
   ) throws

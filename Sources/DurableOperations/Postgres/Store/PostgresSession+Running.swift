@@ -37,7 +37,11 @@ extension PostgresSession {
     of worker: Int64?, after ends: [Acknowledgement], keepsDone: Bool, within patience: Duration?
   ) throws {
     if !ends.isEmpty { try write(ends, keepsDone: keepsDone, within: patience, isAll: false) }
-    guard let worker else { return store.numbers.withLock { $0.acknowledged(ends) } }
+    // A first round that failed after its commit may have claimed jobs for a worker that the queue
+    // does not know.
+    guard let worker = worker ?? store.numbers.withLock({ $0.counter?.worker }) else {
+      return store.numbers.withLock { $0.acknowledged(ends) }
+    }
     // Not in one transaction: one that removes the process has no number that could be asked for.
     try settleRounds()
     try betweenRounds(of: worker) { work in

@@ -64,6 +64,8 @@ extension SQLiteSession {
   func giveBackJobs(
     of worker: Int64?, after ends: [Acknowledgement], keepsDone: Bool, within patience: Duration?
   ) throws {
+    // A file knows no worker that its queue does not.
+    guard worker != nil || !ends.isEmpty else { return }
     try store.connection.withTimeout(patience ?? configuration.busyTimeout) { _ in
       try watchClock()
       try store.transaction {

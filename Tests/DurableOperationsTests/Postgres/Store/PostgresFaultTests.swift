@@ -216,6 +216,32 @@ import Testing
     await until((try? await queue.enqueue(Count(number: 3))) != nil)
   }
 
+  /// The queue does not know its worker yet: the round fails between its commit and its answer.
+  @Test func suspended_whenTheFirstRoundHasClaimed_givesTheJobBack() async throws {
+    let schema = try await TestSchema()
+    let proxy = try PostgresProxy(to: schema.server.port)
+    let queue = try await queue(schema, port: proxy.port)
+    let inspection = try await schema.inspection()
+    try await queue.register(Count.self) { _, _ async throws in }
+    let id = try await queue.enqueue(Count(number: 1))
+    // A round reads checkpoints after its commit, and a suspension refuses that.
+    try inspection.execute("UPDATE jobs SET flags = flags | \(JobFlags.hasCheckpoint.rawValue)")
+    try inspection.execute("INSERT INTO checkpoints SELECT id, 'a' FROM jobs")
+    proxy.hold(behind: "composite_operations_claim")
+    queue.start()
+    await until(proxy.isHolding)
+    let suspension = Task { await queue.suspend() }
+    await until(queue.core.database.isSuspended)
+    proxy.letPass()
+    await suspension.value
+    #expect(try inspection.ids(in: .waiting) == [id.rawValue])
+    #expect(try inspection.number("SELECT count(*) FROM workers") == 0)
+    queue.resume()
+    let record = try await queue.waitUntilSettled(id)
+    #expect(record?.state == .done && record?.attempts == 1 && record?.crashes == 0 && record?.lapses == 0)
+    await queue.stop()
+  }
+
   @Test func resumed_whileARequestToCancelIsUnderWay_goesOn() async throws {
     let schema = try await TestSchema()
     let queue = try await queue(schema)
