@@ -45,8 +45,8 @@ struct PostgresStatementCheck {
         if isAtWords, words.count < 8 { words.append(String(decoding: text, as: UTF8.self).uppercased()) }
         bytes += text
       case .other(let text):
-        // Words count up to the first token that is none.
-        isAtWords = false
+        // Words count up to the first token that is none, but for the quoted name of a cursor.
+        if words.first != "DECLARE" { isAtWords = false }
         if words.isEmpty { words = ["("] }
         bytes += text
       }
@@ -85,6 +85,8 @@ struct PostgresStatementCheck {
       return (.transactionEnded, "it has a \(first)")
     case "DEALLOCATE", "LISTEN", "UNLISTEN", "DISCARD", "RESET":
       return (.settingOfTheSession, "\(first) would change the session")
+    case "DECLARE" where words.prefix(while: { $0 != "FOR" }).contains("WITH"):
+      return (.settingOfTheSession, "a cursor WITH HOLD would stay with the session")
     case "COPY":
       return (.statement, "COPY is not possible here")
     case "SET":

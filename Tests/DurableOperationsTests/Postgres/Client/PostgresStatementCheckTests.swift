@@ -53,6 +53,8 @@ import Testing
   @Test(arguments: [
     "PREPARE a AS SELECT 1", "DEALLOCATE ALL", "LISTEN a", "unlisten *", "DISCARD ALL", "RESET ALL", "RESET work_mem",
     "SET work_mem = '1MB'", "SET SESSION work_mem = 1", "SET ROLE a", "set search_path to local",
+    "DECLARE a CURSOR WITH HOLD FOR SELECT 1",
+    "declare \"for\" binary insensitive no scroll cursor with hold for select 1",
   ])
   func check_settingOfTheSession_isRefused(sql: String) {
     #expect(postgresError { _ = try PostgresStatementCheck(sql) }?.code == .settingOfTheSession)
@@ -70,6 +72,7 @@ import Testing
     "SET LOCAL work_mem = '1MB'", "SET CONSTRAINTS ALL DEFERRED", "SELECT 'COMMIT'",
     "WITH a AS (SELECT 1) SELECT * FROM a",
     "\"commit\"", "SELECT 1 AS begin", "CALL commit()", "VALUES (1)", "NOTIFY a", "LOCK TABLE t", "EXECUTE a",
+    "DECLARE hold CURSOR FOR WITH hold AS (SELECT 1) SELECT * FROM hold", "DECLARE a CURSOR WITHOUT HOLD FOR SELECT 1",
   ])
   func check_whatLeavesThemAsTheyAre_isAllowed(sql: String) throws {
     #expect(try PostgresStatementCheck(sql).sql == sql)
