@@ -24,10 +24,6 @@ struct PostgresRow {
   /// An array of whole numbers; nil for NULL. NULL elements are 0.
   func integers(_ column: Int32) -> [Int64]? { elements(column) { $0.map(Self.integer(in:)) ?? 0 } }
 
-  func texts(_ column: Int32) -> [String?]? {
-    elements(column) { $0.map { String(decoding: $0, as: UTF8.self) } }
-  }
-
   func isNull(_ column: Int32) -> Bool { result.library.functions.getisnull(result.handle, index, column) == 1 }
 
   /// The bytes of a value; nil for NULL. They belong to the result.

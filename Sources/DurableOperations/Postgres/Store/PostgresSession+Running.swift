@@ -49,7 +49,7 @@ extension PostgresSession {
       let taken = try work.run(
         "take_back",
         """
-        SELECT job, job_lane, job_state, job_flags FROM \(schema).take_jobs($1, 2, NULL, ARRAY(
+        SELECT job, job_lane, job_state FROM \(schema).take_jobs($1, 2, NULL, ARRAY(
           SELECT id FROM \(schema).jobs WHERE state = \(.executing) AND worker = $1 ORDER BY id FOR UPDATE), $2)
         """
       ) {
