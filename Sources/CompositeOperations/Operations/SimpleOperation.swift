@@ -287,3 +287,11 @@ extension SimpleOperation where Value == Void {
     settle(as: .success, byHand: true)
   }
 }
+
+extension SimpleOperation {
+  /// Not there: say `finish(with:)`. Without this the compiler says of a body that it was to take
+  /// no argument.
+  @available(*, unavailable, message: "Say finish(with:) and the value.")
+  @discardableResult
+  public final func finish() -> Bool { fatalError() }
+}
