@@ -34,6 +34,9 @@ public struct DatabaseError: Error, Sendable, Equatable {
     /// The write-ahead log, the file whose name ends in `-wal`, is missing, and with it everything
     /// stored since the file was last opened. The queue goes on with the rest.
     public static let logLost = Code(value: .logLost)
+    /// The file was removed, moved or replaced while it was open. The queue stores nothing more: it
+    /// would be lost.
+    public static let fileLost = Code(value: .fileLost)
     /// Reading or writing failed.
     public static let inputOutput = Code(value: .inputOutput)
     /// The device is locked, and the file is protected until it is unlocked.
@@ -79,7 +82,8 @@ public struct DatabaseError: Error, Sendable, Equatable {
     /// The codes over which the library itself switches, without a `default`.
     enum Value: String {
       case busy, diskFull, readOnly, cannotOpen, notADatabase, notAQueue, corrupt, newerSchema, sqliteTooOld,
-        logLost, inputOutput, deviceLocked, suspended, constraint, statement, transactionEnded, settingOfTheQueue,
+        logLost, fileLost, inputOutput, deviceLocked, suspended, constraint, statement, transactionEnded,
+        settingOfTheQueue,
         connectionLost, cannotConnect, outcomeUnknown, clientLibraryMissing, clientLibraryTooOld, serverTooOld,
         serverReadOnly, conflict, needsServer
     }
@@ -130,6 +134,11 @@ public struct DatabaseError: Error, Sendable, Equatable {
   /// The error for a file whose log should exist, but is missing.
   static func logLost(_ path: String) -> DatabaseError {
     DatabaseError(.logLost, message: "there is no \(path)-wal", path: path)
+  }
+
+  /// The error for a file that is no longer the one at its path.
+  static func fileLost(_ path: String) -> DatabaseError {
+    DatabaseError(.fileLost, message: "it was removed, moved or replaced while it was open", path: path)
   }
 
   /// The error for a change through a queue that was opened for reading only.
@@ -218,6 +227,9 @@ extension DatabaseError: LocalizedError, CustomStringConvertible {
     case .logLost:
       "The write-ahead log of the database \(path) is missing (\(cause)): everything stored since it was last opened is lost. The "
         + "queue goes on with the rest. Keep the file with -wal at its end beside it when it is moved or copied."
+    case .fileLost:
+      "The database \(path) is no longer in its place (\(cause)). Nothing was stored. End all programs that use it; "
+        + "then put it back, or start with a new file."
     case .inputOutput:
       "Reading or writing the database \(path) failed (\(cause)). Check the disk." + statement
     case .deviceLocked:

@@ -43,7 +43,7 @@ import Testing
 
   @Test func databaseErrorCodes_areSwitchedOverWithADefault() {
     let all: [DatabaseError.Code] = [
-      .busy, .diskFull, .readOnly, .cannotOpen, .notADatabase, .notAQueue, .corrupt,
+      .busy, .diskFull, .readOnly, .cannotOpen, .notADatabase, .notAQueue, .corrupt, .fileLost,
       .newerSchema, .sqliteTooOld, .inputOutput, .constraint, .statement, .transactionEnded, .settingOfTheQueue,
     ]
     func word(_ value: DatabaseError.Code) -> String {
@@ -57,6 +57,7 @@ import Testing
       case .corrupt: "corrupt"
       case .newerSchema: "newerSchema"
       case .sqliteTooOld: "sqliteTooOld"
+      case .fileLost: "fileLost"
       case .inputOutput: "inputOutput"
       case .constraint: "constraint"
       case .statement: "statement"

@@ -209,6 +209,44 @@ import Testing
     }
   }
 
+  @Test(arguments: ["removed", "moved", "replaced"])
+  func file_thatIsNoLongerInItsPlace_takesNoJobs_andTheNextLookTells(what: String) async throws {
+    try await withDatabaseFile { file in
+      func isToldOf(_ error: any Error) -> Bool {
+        guard let error = error as? DatabaseError else { return false }
+        return error.code == .fileLost && error.description.contains(file.path)
+      }
+      let queue = try DurableQueue.patient(file)
+      let ends = ["", "-wal", "-shm"]
+      try await queue.enqueue(Count(number: 1))
+      for end in ends {
+        if what == "moved" {
+          try FileManager.default.moveItem(atPath: file.path + end, toPath: file.path + ".away" + end)
+        } else {
+          try FileManager.default.removeItem(atPath: file.path + end)
+        }
+      }
+      if what == "replaced" { try await makeDatabase(file, jobs: 2) }
+      await #expect { try await queue.enqueue(Count(number: 2)) } throws: { isToldOf($0) }
+      #expect { try enqueueAtOnce(Count(number: 3), in: queue) } throws: { isToldOf($0) }
+      await #expect { try await queue.transaction { try $0.enqueue(Count(number: 4)) } } throws: { isToldOf($0) }
+      await #expect { try await queue.compact() } throws: { isToldOf($0) }
+      let events = queue.events()
+      queue.start()
+      for await event in events where event.kind == .databaseFailed {
+        #expect(event.error.map(isToldOf) == true)
+        break
+      }
+      await queue.stop(grace: .zero)
+      guard what == "moved" else { return }
+      for end in ends {
+        try FileManager.default.moveItem(atPath: file.path + ".away" + end, toPath: file.path + end)
+      }
+      try await queue.enqueue(Count(number: 5))
+      #expect(try await queue.counts().total == 2)
+    }
+  }
+
   private func enqueueAtOnce(_ job: Count, in queue: DurableQueue) throws { try queue.enqueue(job) }
 
   private func makeDatabase(_ file: URL, jobs: Int) async throws {

@@ -215,9 +215,19 @@ final class Connection {
     }
   }
 
-  /// Throws if the database was opened for reading only.
+  /// Throws if the database was opened for reading only, or is no longer in its place.
   func requireWriting() throws(DatabaseError) {
     if isReadOnly { throw DatabaseError.openedToBeRead(path) }
+    try requireInPlace()
+  }
+
+  /// Throws if the file at the path is not the open one: what is written would be gone with the
+  /// last program that has it open.
+  func requireInPlace() throws(DatabaseError) {
+    // Memory leaves it as it is.
+    var hasMoved: Int32 = 0
+    sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
+    if hasMoved != 0 { throw DatabaseError.fileLost(path) }
   }
 
   func transactionEnded() -> DatabaseError {

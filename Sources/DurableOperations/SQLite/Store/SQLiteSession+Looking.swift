@@ -13,6 +13,7 @@ extension SQLiteSession {
         if (error as? DatabaseError)?.code == .busy { throw error }
       }
     }
+    try attempt { try store.connection.requireInPlace() }
     try attempt { try watchClock() }
     // Before it asks whether the clock is known: leases must not be compared with a date after the
     // clock was set.
