@@ -83,7 +83,7 @@ struct SendingRun {
         switch event.kind {
         case .rescued:
           OutboxCommand.tell("Taken over from a process that has ended: \(Wording.count(event.jobIDs.count, "job")).")
-        case .databaseBack: OutboxCommand.tell("The server that the messages are stored on is there again.")
+        case .databaseBack: OutboxCommand.tell("What the messages are stored on works again.")
         case .databaseFailed: if let error = event.error { OutboxCommand.complain("\(error)") }
         default: break
         }

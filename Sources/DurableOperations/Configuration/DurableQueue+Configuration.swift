@@ -236,8 +236,8 @@ extension DurableQueue {
     /// nil for nothing.
     ///
     /// These are the jobs that are ``JobEvent/Kind/dead``, ``JobEvent/Kind/unresponsive`` or
-    /// ``JobEvent/Kind/abandoned``, and a file that has lost its log,
-    /// ``DatabaseError/Code/logLost``. The queue calls the closure after it has stored the change,
+    /// ``JobEvent/Kind/abandoned``; ``JobEvent/Kind/databaseFailed``, once for each outage, and
+    /// ``JobEvent/Kind/databaseBack``. The queue calls the closure after it has stored the change,
     /// on a thread for which it waits: the closure must not block. In it, call the queue with
     /// `await` in a `Task`; other calls may throw ``JobError/Code/insideTransaction``.
     public var logHandler: (@Sendable (JobEvent) -> Void)? = DurableQueue.writeToStandardError

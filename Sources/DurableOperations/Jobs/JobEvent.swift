@@ -60,9 +60,12 @@ public struct JobEvent: Sendable, CountedEvent {
     public static let unknownKind = Kind(value: .unknownKind)
     /// The database failed; the queue tries again. ``JobEvent/error`` is a ``DatabaseError``.
     ///
-    /// For an unreachable server this is reported once, until ``databaseBack``.
+    /// For an unreachable server this is reported once, until ``databaseBack``. Other failures are
+    /// reported each time; ``DurableQueue/Configuration/logHandler`` is told of the first with each
+    /// code, until ``databaseBack``.
     public static let databaseFailed = Kind(value: .databaseFailed)
-    /// The server can be reached again. The queue now stores what ended in the meantime.
+    /// The server can be reached again, or all goes well again that failed before. The queue now
+    /// stores what ended in the meantime.
     public static let databaseBack = Kind(value: .databaseBack)
     /// Claims take long on the server. Reported at most once a minute.
     ///

@@ -6,15 +6,17 @@ import CompositeOperations
 extension QueueCore {
   /// Reports a failure of the database; once, if the database cannot be reached. That the queue is
   /// suspended is none.
-  func tellFailure(_ error: any Error) {
+  func tellFailure(_ error: any Error, in use: Outage.Use) {
     let error = DatabaseError(any: error)
     guard error.code != .suspended else { return }
-    let failed = withLock { storage in (storage.watch.outage.failed(with: error), storage.watch.outage.number) }
+    let failed = withLock { storage in (storage.watch.outage.failed(with: error, in: use), storage.watch.outage.number)
+    }
     switch failed {
     case (.known, _): break
     case (.tell, _): events.tell(.databaseFailed(error))
+    case (.log, _): events.report(.databaseFailed(error))
     case (.begin(let cause), let number):
-      events.tell(.databaseFailed(error))
+      events.report(.databaseFailed(error))
       if cause == .noServer, configuration.whenDisconnected == .cancelAfterLease { cancelAfterLease(number) }
     }
   }
@@ -22,20 +24,20 @@ extension QueueCore {
   /// Notes that the database did its work.
   ///
   /// - Parameter takesChanges: whether this shows that it accepts changes.
-  func databaseAnswers(takesChanges: Bool) {
-    let (ended, timer) = withLock { storage -> (Outage.Cause?, Timekeeper.Timer?) in
+  func databaseAnswers(in use: Outage.Use, takesChanges: Bool) {
+    let (ended, isOver, timer) = withLock { storage -> (Outage.Cause?, Bool, Timekeeper.Timer?) in
       let ended = storage.watch.outage.succeeded(takesChanges: takesChanges)
-      guard ended == .noServer else { return (ended, nil) }
+      let isOver = storage.watch.outage.isOver(after: use, hasWritten: use == .round && takesChanges)
+      guard ended == .noServer else { return (ended, isOver, nil) }
       // The failed round need not wait any longer.
       storage.state.pauseIsOver()
       storage.state.workMayHaveCome()
       storage.failuresInARow = 0
-      return (ended, storage.retryTimer.take())
+      return (ended, isOver, storage.retryTimer.take())
     }
     if let timer { clock.timekeeper.cancel(timer) }
-    guard ended == .noServer else { return }
-    events.tell(.databaseBack)
-    pump()
+    if isOver || ended == .noServer { events.report(.databaseBack) }
+    if ended == .noServer { pump() }
   }
 
   /// Other processes may take over the jobs that run here when the lease is over: they cannot ask

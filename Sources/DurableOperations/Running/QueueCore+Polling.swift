@@ -34,10 +34,10 @@ extension QueueCore {
     defer { store.lookIsOver() }
     var seen = StoreLookAnswer()
     if let failure = failure(ofLookIn: store, &seen) {
-      tellFailure(failure)
+      tellFailure(failure, in: .look)
       return nil
     }
-    databaseAnswers(takesChanges: true)
+    databaseAnswers(in: .look, takesChanges: true)
     return seen
   }
 
@@ -187,7 +187,7 @@ extension QueueCore {
     // That passes, unlike what is wrong with one of them: the look fails, and the next one tries
     // again.
     if let error = unreadable as? DatabaseError, error.code == .busy || Outage.cause(of: error) != nil { throw error }
-    if isToBeTriedAgain ?? true { tellFailure(unreadable) }
+    if isToBeTriedAgain ?? true { events.tell(.databaseFailed(DatabaseError(any: unreadable))) }
     // Those that were enqueued may have further times, for which the next look is at once.
     if enqueued.isEmpty { withLock { $0.watch.periodicFailedAt = now } }
   }
@@ -220,7 +220,7 @@ extension QueueCore {
   private func goOnLater(_ part: @escaping @Sendable (QueueCore, any StoreSession) throws -> Void) {
     database.async { [weak self] store in
       guard let self, withLock({ $0.suspension == nil }) else { return }
-      do { try part(self, store) } catch { tellFailure(error) }
+      do { try part(self, store) } catch { tellFailure(error, in: .look) }
     }
   }
 

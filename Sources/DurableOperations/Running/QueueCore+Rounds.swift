@@ -29,7 +29,7 @@ extension QueueCore {
         // found it lost.
         worker: withLock { $0.state.worker }, lease: configuration.leaseDuration, isLast: round.isLast,
         ahead: round.acknowledgements.isEmpty ? nil : whatIsAhead))
-    databaseAnswers(takesChanges: !answer.hasOnlyRead)
+    databaseAnswers(in: .round, takesChanges: !answer.hasOnlyRead)
     let claim = answer.claim
     if answer.hasLostWorker { cancelElsewhere(withLock { $0.interruptAll(.lostLease) }) }
     let (places, executions, stops, graceTimer) = withLock { storage in
@@ -81,7 +81,7 @@ extension QueueCore {
 
   /// Handles a failed round: it is repeated after a delay.
   private func fail(_ round: RunnerState.Round, with error: any Error) {
-    tellFailure(error)
+    tellFailure(error, in: .round)
     giveBack(round.places)
     let (failures, stops, graceTimer): (Int?, [WaitingStop], Timekeeper.Timer?) = withLock { storage in
       storage.failuresInARow += 1

@@ -28,7 +28,7 @@ extension QueueCore {
         // Attempts from before the start are watched again.
         try store.begin(resuming: withLock { $0.executions.isEmpty ? nil : $0.state.worker })
       } catch {
-        tellFailure(error)
+        tellFailure(error, in: .look)
       }
       poll(store)
     }
@@ -129,7 +129,7 @@ extension QueueCore {
       withLock { $0.state.workMayHaveCome() }
     } catch {
       withLock { $0.state.putBack(acknowledgements) }
-      tellFailure(error)
+      tellFailure(error, in: .round)
     }
   }
 

@@ -54,7 +54,7 @@ extension QueueCore {
       // The lease ends, but the process lives, which is no crash either. Or the queue is resumed
       // before.
       withLock { $0.state.putBack(acknowledgements) }
-      tellFailure(error)
+      tellFailure(error, in: .round)
     }
   }
 
@@ -98,7 +98,7 @@ extension QueueCore {
         try self?.giveBackOwedJobs(in: store)
       } catch {
         // The lease of jobs that are not looked at again ends.
-        self?.tellFailure(error)
+        self?.tellFailure(error, in: .look)
       }
       self?.poll(store)
     }

@@ -247,6 +247,43 @@ import Testing
     }
   }
 
+  @Test func failuresInARow_areLoggedOnce_andThatTheyAreOver() async throws {
+    try await withDatabaseFile { file in
+      let log = EventRecorder<JobEvent.Kind>(), told = EventRecorder<JobEvent.Kind>()
+      let harness = try Harness(.file(file)) { configuration in
+        configuration.busyTimeout = .milliseconds(1)
+        configuration.logHandler = { log.record($0.kind) }
+      }
+      let started = Gate(), release = Gate()
+      try await harness.queue.register(Count.self) { _, _ async throws in
+        started.open()
+        await release.wait()
+      }
+      let events = harness.queue.events(bufferingPolicy: .unbounded)
+      let listening = Task { for await event in events { told.record(event.kind) } }
+      defer { listening.cancel() }
+      harness.queue.start()
+      let id = try await harness.queue.enqueue(Count(number: 1))
+      await started.wait()
+      let lock = try Inspection(file)
+      try lock.connection.execute("BEGIN EXCLUSIVE")
+      release.open()
+      var turns = Turns()
+      while told.count(of: .databaseFailed) < 3, !Task.isCancelled {
+        harness.clock.advance(by: .seconds(1))
+        await turns.next()
+      }
+      try lock.connection.execute("COMMIT")
+      await harness.advance(by: .seconds(1), until: .done, of: id)
+      while !log.contains(.databaseBack), !Task.isCancelled {
+        harness.clock.advance(by: .seconds(1))
+        await turns.next()
+      }
+      await harness.queue.stop()
+      #expect(log.events == [.databaseFailed, .databaseBack])
+    }
+  }
+
   private func enqueueAtOnce(_ job: Count, in queue: DurableQueue) throws { try queue.enqueue(job) }
 
   private func makeDatabase(_ file: URL, jobs: Int) async throws {

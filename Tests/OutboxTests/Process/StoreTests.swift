@@ -148,7 +148,7 @@ import Testing
         try await postgres.stop()
         await run.wait(forComplaints: round)
         try await postgres.start()
-        await run.wait(forLines: round, with: "The server that the messages are stored on is there again.")
+        await run.wait(forLines: round, with: "What the messages are stored on works again.")
       }
       run.send(SIGTERM)
       let result = try await run.result()

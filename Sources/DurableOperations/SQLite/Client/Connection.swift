@@ -248,6 +248,9 @@ final class Connection {
 
   var changeCount: Int { Int(sqlite3_changes(handle)) }
 
+  /// How many rows were changed since it was opened.
+  var totalChangeCount: Int { Int(sqlite3_total_changes(handle)) }
+
   var lastInsertedRowID: Int64 {
     get { sqlite3_last_insert_rowid(handle) }
     set { sqlite3_set_last_insert_rowid(handle, newValue) }

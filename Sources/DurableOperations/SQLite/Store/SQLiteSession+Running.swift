@@ -11,6 +11,7 @@ extension SQLiteSession {
   func round(_ round: StoreRound) throws -> StoreRoundAnswer {
     try watchClock()
     var answer = StoreRoundAnswer(worker: round.worker)
+    let changesBefore = store.connection.totalChangeCount
     store.hasFreedJobs = false
     try store.transaction {
       for acknowledgement in round.acknowledgements {
@@ -26,6 +27,7 @@ extension SQLiteSession {
       store.truncateLog()
       reserve?.make()
     }
+    answer.hasOnlyRead = store.connection.totalChangeCount == changesBefore
     answer.hasFreed = store.hasFreedJobs
     answer.ahead = round.ahead.map { question in Result { try ahead(question) } }
     return answer

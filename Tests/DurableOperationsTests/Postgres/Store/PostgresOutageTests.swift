@@ -257,12 +257,12 @@ import Testing
     let gone = DatabaseError(.cannotConnect, engine: .postgres, message: "it is gone", path: "here")
     let wrong = DatabaseError(.statement, engine: .postgres, message: "it is wrong", path: "here")
     #expect(outage.succeeded(takesChanges: false) == nil)
-    #expect(outage.failed(with: lost) == .begin(.noServer))
-    #expect(outage.failed(with: gone) == .known)
-    #expect(outage.failed(with: wrong) == .tell)
+    #expect(outage.failed(with: lost, in: .look) == .begin(.noServer))
+    #expect(outage.failed(with: gone, in: .look) == .known)
+    #expect(outage.failed(with: wrong, in: .look) == .log)
     #expect(outage.succeeded(takesChanges: true) == .noServer)
     #expect(outage.succeeded(takesChanges: true) == nil)
-    #expect(outage.failed(with: gone) == .begin(.noServer))
+    #expect(outage.failed(with: gone, in: .look) == .begin(.noServer))
     #expect(outage.number == 2)
   }
 
@@ -270,14 +270,14 @@ import Testing
     var outage = Outage()
     let lost = DatabaseError(.connectionLost, engine: .postgres, message: "it went", path: "here")
     let standby = DatabaseError(.serverReadOnly, engine: .postgres, message: "it is a standby", path: "here")
-    #expect(outage.failed(with: lost) == .begin(.noServer))
+    #expect(outage.failed(with: lost, in: .look) == .begin(.noServer))
     // A standby answers as well.
     #expect(outage.succeeded(takesChanges: false) == nil)
-    #expect(outage.failed(with: standby) == .known)
+    #expect(outage.failed(with: standby, in: .look) == .known)
     #expect(outage.succeeded(takesChanges: false) == nil)
-    #expect(outage.failed(with: lost) == .known)
+    #expect(outage.failed(with: lost, in: .look) == .known)
     #expect(outage.succeeded(takesChanges: true) == .noServer)
-    #expect(outage.failed(with: standby) == .begin(.noServer))
+    #expect(outage.failed(with: standby, in: .look) == .begin(.noServer))
   }
 }
 
