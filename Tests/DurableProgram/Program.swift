@@ -8,6 +8,8 @@ struct Work: Job {
   /// `run`; `hold`: goes on until it is released or cancelled; `deaf`: the same, but ignores its
   /// cancellation; `compute`: keeps a processor busy for minutes; `trap`; `fail`.
   var what: String
+  /// Makes it large.
+  var padding: String?
 }
 
 /// Prints a line at once, even if the process is killed right after.
@@ -122,7 +124,8 @@ final class Program: Sendable {
       }
     case "exit": exit(0)
     case "enqueue":
-      let jobs = Array(repeating: Work(what: arguments[1]), count: Int(arguments[0]) ?? 1)
+      let padding = arguments.count > 2 ? Int(arguments[2]).map { String(repeating: "x", count: $0) } : nil
+      let jobs = Array(repeating: Work(what: arguments[1], padding: padding), count: Int(arguments[0]) ?? 1)
       for id in try await queue.enqueue(contentsOf: jobs) { say("enqueued \(id.rawValue)") }
     case "churn":
       let count = Int(arguments[0]) ?? 1
@@ -136,6 +139,8 @@ final class Program: Sendable {
         say("settled")
       }
     case "release": released.open()
+    case "count":
+      if let state = JobState(name: arguments[0]) { say("counted \(try await queue.counts()[state])") }
     case "fill": await fill()
     case "suspend": await queue.suspend()
     case "unsuspend": queue.resume()

@@ -43,8 +43,10 @@ struct ProgramOptions {
     configuration.retention = .forever
     // At once, on the queue's own thread: the program may end before its events are read.
     configuration.logHandler = { event in
-      if event.kind == .abandoned { for id in event.jobIDs { say("abandoned \(id.rawValue)") } }
+      if event.kind == .abandoned { return say("abandoned \(event.jobIDs[0].rawValue)") }
+      say((["logged", "\(event.kind)"] + event.jobIDs.map { "\($0.rawValue)" }).joined(separator: " "))
     }
+    if let size = number("reserve") { configuration.diskReserve = size }
     // Such as on another machine, or after another start of this one.
     if let host = values["host"] { configuration.processIdentity.hostName = host }
     if let boot = values["boot"] { configuration.processIdentity.bootID = boot }

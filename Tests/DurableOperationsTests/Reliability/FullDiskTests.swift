@@ -27,6 +27,32 @@ struct FullDiskTests {
     }
   }
 
+  /// Runs jobs, fills the disk, lets the jobs end, and stops the queue.
+  private func endsOnAFullDisk(_ file: URL, _ arguments: String...) async throws -> DurableChild {
+    let child = try DurableChild(
+      file, arguments: ["durability=normal", "concurrent=40"] + arguments,
+      wrapper: SmallDisk.wrapper(file.deletingLastPathComponent()))
+    await child.tell("start", until: "started")
+    // Each has a page of its own: together they need more than what was too little for one job.
+    child.tell("enqueue 40 hold 3000")
+    await child.wait(forCount: 40, of: "holds")
+    await child.tell("fill", until: "filled diskFull")
+    child.tell("stop 1000000000")
+    child.tell("release")
+    await child.wait(for: "stopped")
+    child.tell("count executing")
+    await child.wait(forCount: 1, of: "counted")
+    return child
+  }
+
+  @Test func diskIsFull_whatEndsIsWritten_byTheRoomOfTheReserve() async throws {
+    try await withDatabaseFile { file in
+      let child = try await endsOnAFullDisk(file)
+      #expect(child.numbers(after: "counted") == [0])
+      await child.exit()
+    }
+  }
+
   /// A file of an older version, whose tables are brought up to date.
   @Test(arguments: [true, false]) func diskIsFull_fileIsOpened_byTheRoomOfTheReserve(hasReserve: Bool) async throws {
     try await withDatabaseFile { old in

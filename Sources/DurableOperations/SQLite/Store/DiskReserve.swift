@@ -1,7 +1,7 @@
 import Foundation
 
 /// A file beside the database that is deleted when the disk is full, to make room for deleting
-/// jobs: that writes, too.
+/// jobs, and for the ends of those that run: that writes, too.
 struct DiskReserve: Sendable {
   let path: String
   let size: Int

@@ -9,6 +9,16 @@ extension SQLiteSession {
   // MARK: - Rounds
 
   func round(_ round: StoreRound) throws -> StoreRoundAnswer {
+    guard !round.acknowledgements.isEmpty || round.isLast else { return try perform(round) }
+    var mayClaim = true
+    return try freeingSpace {
+      // The reserve has room for ends. A job that is claimed into it needs some for its own.
+      defer { mayClaim = false }
+      return try perform(round, mayClaim: mayClaim)
+    }
+  }
+
+  private func perform(_ round: StoreRound, mayClaim: Bool = true) throws -> StoreRoundAnswer {
     try watchClock()
     var answer = StoreRoundAnswer(worker: round.worker)
     let changesBefore = store.connection.totalChangeCount
@@ -17,7 +27,7 @@ extension SQLiteSession {
       for acknowledgement in round.acknowledgements {
         try store.acknowledge(acknowledgement, keepsDone: round.keepsDone)
       }
-      if let request = round.request(), !request.kinds.isEmpty { try claim(request, in: round, &answer) }
+      if mayClaim, let request = round.request(), !request.kinds.isEmpty { try claim(request, in: round, &answer) }
       if round.isLast, let last = answer.worker {
         try store.removeWorker(last)
         answer.worker = nil
@@ -27,8 +37,10 @@ extension SQLiteSession {
       store.truncateLog()
       reserve?.make()
     }
-    answer.hasOnlyRead = store.connection.totalChangeCount == changesBefore
-    answer.hasFreed = store.hasFreedJobs
+    // The room of the reserve is none for others.
+    answer.hasOnlyRead = !mayClaim || store.connection.totalChangeCount == changesBefore
+    // What was not claimed is asked for again.
+    answer.hasFreed = store.hasFreedJobs || !mayClaim
     answer.ahead = round.ahead.map { question in Result { try ahead(question) } }
     return answer
   }
@@ -56,10 +68,12 @@ extension SQLiteSession {
   }
 
   func write(_ ends: [Acknowledgement], keepsDone: Bool, abandoned: [ClaimedJob]) throws {
-    try watchClock()
-    try store.transaction {
-      for job in abandoned { try store.noteAbandoned(job.id, claim: job.claim) }
-      for end in ends { try store.acknowledge(end, keepsDone: keepsDone) }
+    try freeingSpace {
+      try watchClock()
+      try store.transaction {
+        for job in abandoned { try store.noteAbandoned(job.id, claim: job.claim) }
+        for end in ends { try store.acknowledge(end, keepsDone: keepsDone) }
+      }
     }
   }
 
@@ -69,10 +83,12 @@ extension SQLiteSession {
     // A file knows no worker that its queue does not.
     guard worker != nil || !ends.isEmpty else { return }
     try store.connection.withTimeout(patience ?? configuration.busyTimeout) { _ in
-      try watchClock()
-      try store.transaction {
-        for end in ends { try store.acknowledge(end, keepsDone: keepsDone) }
-        if let worker { try store.giveBackJobs(of: worker) }
+      try freeingSpace {
+        try watchClock()
+        try store.transaction {
+          for end in ends { try store.acknowledge(end, keepsDone: keepsDone) }
+          if let worker { try store.giveBackJobs(of: worker) }
+        }
       }
     }
   }

@@ -54,7 +54,8 @@ final class SQLiteSession: StoreSession {
     return result
   }
 
-  private func freeingSpace<R>(_ body: () throws -> R) throws -> R {
+  /// Makes a change that must not fail for want of room: frees some if it does, and tries again.
+  func freeingSpace<R>(_ body: () throws -> R) throws -> R {
     do {
       return try body()
     } catch let error as DatabaseError where error.code == .diskFull {
