@@ -236,10 +236,11 @@ extension DurableQueue {
     /// nil for nothing.
     ///
     /// These are the jobs that are ``JobEvent/Kind/dead``, ``JobEvent/Kind/unresponsive`` or
-    /// ``JobEvent/Kind/abandoned``; ``JobEvent/Kind/databaseFailed``, once for each outage, and
-    /// ``JobEvent/Kind/databaseBack``. The queue calls the closure after it has stored the change,
-    /// on a thread for which it waits: the closure must not block. In it, call the queue with
-    /// `await` in a `Task`; other calls may throw ``JobError/Code/insideTransaction``.
+    /// ``JobEvent/Kind/abandoned``; ``JobEvent/Kind/databaseFailed``, once for each outage,
+    /// ``JobEvent/Kind/databaseBack`` and ``JobEvent/Kind/unwritten``. The queue calls the closure
+    /// after it has stored the change, on a thread for which it waits: the closure must not block.
+    /// In it, call the queue with `await` in a `Task`; other calls may throw
+    /// ``JobError/Code/insideTransaction``.
     public var logHandler: (@Sendable (JobEvent) -> Void)? = DurableQueue.writeToStandardError
     /// Tells whether there is a network, for jobs that require one. By default the system's
     /// monitor, which is always online on Linux.

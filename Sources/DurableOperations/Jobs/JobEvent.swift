@@ -53,6 +53,11 @@ public struct JobEvent: Sendable, CountedEvent {
     /// call waits. Another process takes the job when the lease of this one is over, unless this
     /// queue is started or stopped again before. Reported once for each attempt.
     public static let abandoned = Kind(value: .abandoned)
+    /// ``DurableQueue/stop(grace:givingUpAfter:)`` gave up writing what became of the jobs
+    /// ``JobEvent/jobIDs``: the database failed with ``JobEvent/error``. They run again, as after a
+    /// crash of this process, unless this queue is started or stopped again before and can write
+    /// it.
+    public static let unwritten = Kind(value: .unwritten)
     /// The store refused the result of a job: another process has taken the job.
     public static let leaseLost = Kind(value: .leaseLost)
     /// Jobs of a kind, ``JobEvent/jobKind``, are due that this process has not registered. Reported
@@ -79,7 +84,7 @@ public struct JobEvent: Sendable, CountedEvent {
 
     enum Value: String {
       case enqueued, started, progress, done, failed, snoozed, dead, held, cancelled, returned, rescued, leaseLost
-      case unresponsive, abandoned, unknownKind, databaseFailed, databaseBack, databaseSlow
+      case unresponsive, abandoned, unwritten, unknownKind, databaseFailed, databaseBack, databaseSlow
     }
 
     let value: Value
@@ -100,6 +105,7 @@ public struct JobEvent: Sendable, CountedEvent {
     case rescued([JobID])
     case unresponsive(JobID, kind: String)
     case abandoned(JobID, kind: String)
+    case unwritten([JobID], error: DatabaseError)
     case leaseLost(JobID, kind: String)
     case unknownKind(String)
     case databaseFailed(DatabaseError)
@@ -139,6 +145,7 @@ public struct JobEvent: Sendable, CountedEvent {
     case .rescued: .rescued
     case .unresponsive: .unresponsive
     case .abandoned: .abandoned
+    case .unwritten: .unwritten
     case .leaseLost: .leaseLost
     case .unknownKind: .unknownKind
     case .databaseFailed: .databaseFailed
@@ -149,7 +156,8 @@ public struct JobEvent: Sendable, CountedEvent {
 }
 
 extension JobEvent {
-  /// The job; nil for ``Kind/rescued``, ``Kind/unknownKind`` and the events of the database.
+  /// The job; nil for ``Kind/rescued``, ``Kind/unwritten``, ``Kind/unknownKind`` and the
+  /// events of the database.
   public var jobID: JobID? {
     switch content {
     case .enqueued(let id, _), .started(let id, _, _), .progress(let id, _), .done(let id, _),
@@ -157,17 +165,21 @@ extension JobEvent {
       .snoozed(let id, _, _), .dead(let id, _, _), .held(let id, _, _), .cancelled(let id, _), .returned(let id, _),
       .unresponsive(let id, _), .abandoned(let id, _), .leaseLost(let id, _):
       id
-    case .rescued, .unknownKind, .databaseFailed, .databaseBack, .databaseSlow: nil
+    case .rescued, .unwritten, .unknownKind, .databaseFailed, .databaseBack, .databaseSlow: nil
     }
   }
 
-  /// All jobs of the event: those of ``Kind/rescued``; for other kinds ``jobID``, if there is one.
+  /// All jobs of the event: those of ``Kind/rescued`` and ``Kind/unwritten``; for other kinds
+  /// ``jobID``, if there is one.
   public var jobIDs: [JobID] {
-    if case .rescued(let ids) = content { ids } else { jobID.map { [$0] } ?? [] }
+    switch content {
+    case .rescued(let ids), .unwritten(let ids, _): ids
+    default: jobID.map { [$0] } ?? []
+    }
   }
 
-  /// The kind of the job; nil for ``Kind/progress``, ``Kind/rescued`` and the events of the
-  /// database.
+  /// The kind of the job; nil for ``Kind/progress``, ``Kind/rescued``, ``Kind/unwritten`` and the
+  /// events of the database.
   public var jobKind: String? {
     switch content {
     case .enqueued(_, let kind), .started(_, let kind, _), .done(_, let kind), .failed(_, let kind, _, _, _),
@@ -175,7 +187,7 @@ extension JobEvent {
       .returned(_, let kind), .unresponsive(_, let kind), .abandoned(_, let kind), .leaseLost(_, let kind),
       .unknownKind(let kind):
       kind
-    case .progress, .rescued, .databaseFailed, .databaseBack, .databaseSlow: nil
+    case .progress, .rescued, .unwritten, .databaseFailed, .databaseBack, .databaseSlow: nil
     }
   }
 
@@ -194,11 +206,11 @@ extension JobEvent {
   }
 
   /// The error of the attempt, for ``Kind/failed``; why the job is ``Kind/dead`` or ``Kind/held``;
-  /// the ``DatabaseError`` of ``Kind/databaseFailed``; nil for other kinds.
+  /// the ``DatabaseError`` of ``Kind/databaseFailed`` and ``Kind/unwritten``; nil for other kinds.
   public var error: (any Error)? {
     switch content {
     case .failed(_, _, _, let error, _), .dead(_, _, let error), .held(_, _, let error): error
-    case .databaseFailed(let error): error
+    case .databaseFailed(let error), .unwritten(_, let error): error
     default: nil
     }
   }
@@ -219,6 +231,11 @@ extension JobEvent: CustomStringConvertible {
     if let jobID { details.append("job \(jobID)" + (jobKind.map { " (\($0))" } ?? "")) }
     switch content {
     case .rescued(let ids): details.append("jobs \(ids.map(\.description).joined(separator: ", "))")
+    case .unwritten(let ids, _):
+      details.append(
+        ids.count == 1
+          ? "job \(ids[0]) runs again" : "\(ids.count) jobs run again, \(ids.map(\.description).joined(separator: " "))"
+      )
     case .unknownKind(let kind): details.append(kind)
     case .progress(_, let fraction): details.append("\(fraction)")
     case .databaseBack: return "\(kind)"

@@ -68,7 +68,7 @@ private struct QueueReporter: Sendable {
     case .dead: event.level = .error
     case .cancelled: event.level = .info
     case .held, .abandoned, .unresponsive, .leaseLost, .rescued, .unknownKind, .databaseSlow: event.level = .warning
-    case .databaseFailed: event.level = .error
+    case .databaseFailed, .unwritten: event.level = .error
     case .databaseBack: event.level = .info
     default: break
     }

@@ -116,6 +116,9 @@ public final class DurableQueue: Sendable {
   /// written; at once if the queue was never started. If ``start()`` is called meanwhile, returns
   /// when nothing runs any longer of what ran then.
   ///
+  /// If the database fails, the call gives up after a few tries and reports the jobs of which
+  /// something is not written as ``JobEvent/Kind/unwritten``: they run again.
+  ///
   /// The call waits for an operation that ignores its cancellation, since another process must not
   /// begin the job before the operation has ended. A job that awaits this call waits for itself
   /// until the grace is over: call it from elsewhere.

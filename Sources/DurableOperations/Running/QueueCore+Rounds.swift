@@ -83,17 +83,19 @@ extension QueueCore {
   private func fail(_ round: RunnerState.Round, with error: any Error) {
     tellFailure(error, in: .round)
     giveBack(round.places)
-    let (failures, stops, graceTimer): (Int?, [WaitingStop], Timekeeper.Timer?) = withLock { storage in
+    let (failures, unwritten, stops, graceTimer) = withLock {
+      storage -> (Int?, [Acknowledgement], [WaitingStop], Timekeeper.Timer?) in
       storage.failuresInARow += 1
       storage.state.roundFailed(round)
       // A stop does not wait for a disk for ever. What could not be written is written after the
       // next start, or the jobs run again in another process.
       if round.isLast, storage.state.phase == .stopping, storage.failuresInARow >= 3 {
         storage.state.giveUp()
-        return (nil, storage.takeStopWaiters(), storage.grace.take()?.timer)
+        return (nil, storage.state.acknowledgements, storage.takeStopWaiters(), storage.grace.take()?.timer)
       }
-      return (storage.failuresInARow, [], nil)
+      return (storage.failuresInARow, [], [], nil)
     }
+    tellUnwritten(unwritten, error)
     if let graceTimer { clock.timekeeper.cancel(graceTimer) }
     end(stops)
     // The places that started meanwhile.

@@ -130,7 +130,15 @@ extension QueueCore {
     } catch {
       withLock { $0.state.putBack(acknowledgements) }
       tellFailure(error, in: .round)
+      tellUnwritten(acknowledgements, error)
     }
+  }
+
+  /// Reports the jobs that have ended here, of which the database does not know when a stop
+  /// returns.
+  func tellUnwritten(_ ends: [Acknowledgement], _ error: any Error) {
+    let ids = ends.filter { !$0.isGivenBack }.map(\.id)
+    if !ids.isEmpty { events.report(.unwritten(ids, error: DatabaseError(any: error))) }
   }
 
   /// Tells what runs to end, if the grace of a stop that waits is over: who calls may be late, when

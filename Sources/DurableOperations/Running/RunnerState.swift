@@ -39,7 +39,8 @@ struct RunnerState {
   private(set) var waitsToRunAlone = false
   /// Whether something has changed since the current round began: what it has seen is outdated.
   private var hasNews = false
-  private var acknowledgements: [Acknowledgement] = []
+  /// The ends that are still to be written.
+  private(set) var acknowledgements: [Acknowledgement] = []
   /// Whether a round is under way.
   private(set) var isInRound = false
   /// The number of this process among those that run jobs; nil while it has not joined.

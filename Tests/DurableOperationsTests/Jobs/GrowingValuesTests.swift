@@ -94,7 +94,7 @@ import Testing
   @Test func jobEventKinds_areSwitchedOverWithADefault() {
     let all: [JobEvent.Kind] = [
       .enqueued, .started, .progress, .done, .failed, .snoozed, .dead, .held, .cancelled,
-      .returned, .rescued, .leaseLost, .unknownKind, .databaseFailed,
+      .returned, .rescued, .leaseLost, .unknownKind, .databaseFailed, .unwritten,
     ]
     func word(_ value: JobEvent.Kind) -> String {
       switch value {
@@ -112,6 +112,7 @@ import Testing
       case .leaseLost: "leaseLost"
       case .unknownKind: "unknownKind"
       case .databaseFailed: "databaseFailed"
+      case .unwritten: "unwritten"
       default: "another"
       }
     }
@@ -154,26 +155,28 @@ import Testing
       .dead(id, kind: "k", error: Failure()), .held(id, kind: "k", error: Failure()), .cancelled(id, kind: "k"),
       .returned(id, kind: "k"), .rescued([id, other]), .leaseLost(id, kind: "k"), .unknownKind("k"),
       .databaseFailed(DatabaseError(.busy, message: "m", path: "p")),
+      .unwritten([id, other], error: DatabaseError(.busy, message: "m", path: "p")),
     ].map { (content: JobEvent.Content) in JobEvent(content) }
     #expect(
       events.map(\.kind) == [
         .enqueued, .started, .progress, .done, .failed, .snoozed, .dead, .held, .cancelled, .returned, .rescued,
-        .leaseLost, .unknownKind, .databaseFailed,
+        .leaseLost, .unknownKind, .databaseFailed, .unwritten,
       ])
     for event in events {
       let kind = event.kind
-      #expect(event.jobID == ([.rescued, .unknownKind, .databaseFailed].contains(kind) ? nil : id))
-      #expect(event.jobIDs == (kind == .rescued ? [id, other] : event.jobID.map { [$0] } ?? []))
-      #expect(event.jobKind == ([.progress, .rescued, .databaseFailed].contains(kind) ? nil : "k"))
+      #expect(event.jobID == ([.rescued, .unwritten, .unknownKind, .databaseFailed].contains(kind) ? nil : id))
+      #expect(event.jobIDs == ([.rescued, .unwritten].contains(kind) ? [id, other] : event.jobID.map { [$0] } ?? []))
+      #expect(event.jobKind == ([.progress, .rescued, .unwritten, .databaseFailed].contains(kind) ? nil : "k"))
       #expect(event.attempt == ([.started, .failed].contains(kind) ? 2 : nil))
       #expect(event.fractionCompleted == (kind == .progress ? 0.5 : nil))
       #expect((event.error is Failure) == [.failed, .dead, .held].contains(kind))
-      #expect((event.error is DatabaseError) == (kind == .databaseFailed))
+      #expect((event.error is DatabaseError) == [.databaseFailed, .unwritten].contains(kind))
       #expect(event.nextAttempt == ([.failed, .snoozed].contains(kind) ? date : nil))
     }
     #expect(events[1].description == "started: job #7 (k), attempt 2")
     #expect(events[4].description == "failed: job #7 (k), attempt 2, no, again at \(date)")
     #expect(events[10].description == "rescued: jobs #7, #8")
+    #expect(events[14].description.hasPrefix("unwritten: 2 jobs run again, #7 #8, The database p is locked"))
     #expect(events[12].description == "unknownKind: k" && events[2].description == "progress: job #7, 0.5")
   }
 

@@ -49,6 +49,18 @@ struct FullDiskTests {
     try await withDatabaseFile { file in
       let child = try await endsOnAFullDisk(file)
       #expect(child.numbers(after: "counted") == [0])
+      #expect(!child.lines.events.contains { $0.hasPrefix("logged unwritten") })
+      await child.exit()
+    }
+  }
+
+  @Test func diskIsFull_andThereIsNoReserve_theLogTellsOnce_andWhatRunsAgain() async throws {
+    try await withDatabaseFile { file in
+      let child = try await endsOnAFullDisk(file, "reserve=0")
+      #expect(child.lines.events.count { $0.hasPrefix("failed diskFull") } > 1)
+      #expect(child.lines.events.count { $0.hasPrefix("logged databaseFailed") } == 1)
+      let unwritten = try #require(child.lines.events.first { $0.hasPrefix("logged unwritten ") })
+      #expect(child.numbers(after: "counted") == [Int64(unwritten.split(separator: " ").count - 2)])
       await child.exit()
     }
   }

@@ -551,7 +551,11 @@ import Testing
 
   @Test func resultsThatCanNotBeWritten_stopReturnsAllTheSame() async throws {
     try await withDatabaseFile { file in
-      let harness = try Harness(.file(file)) { $0.busyTimeout = .milliseconds(1) }
+      let log = EventRecorder<String>()
+      let harness = try Harness(.file(file)) { configuration in
+        configuration.busyTimeout = .milliseconds(1)
+        configuration.logHandler = { log.record($0.text) }
+      }
       let started = Gate(), release = Gate()
       let runs = EventRecorder<Int>()
       try await harness.queue.register(Count.self) { job, _ async throws in
@@ -583,6 +587,7 @@ import Testing
         break
       }
       try lock.connection.execute("COMMIT")
+      #expect(log.events == ["databaseFailed busy", "unwritten \(id) busy"])
       #expect(try await harness.queue.job(id)?.state == .executing)
       // What became of it is known still.
       harness.queue.start()
