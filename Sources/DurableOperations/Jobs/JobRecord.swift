@@ -112,6 +112,24 @@ public struct JobCounts: Sendable, Hashable {
   public var total: Int { kinds.reduce(0) { $0 + $1.total } }
 }
 
+extension JobCounts: CustomStringConvertible {
+  /// The counts in a line, such as `mail: 3 waiting, 1 dead; upload (paused): 7 done`.
+  public var description: String {
+    if kinds.isEmpty { return "no jobs" }
+    return (isApproximate ? "about " : "") + kinds.map(\.description).joined(separator: "; ")
+  }
+}
+
+extension JobCounts.Kind: CustomStringConvertible {
+  /// The counts of the kind, such as `mail (limit 2): 3 waiting, 1 dead`.
+  public var description: String {
+    let rules = [isPaused ? "paused" : nil, limit.map { "limit \($0)" }].compactMap(\.self)
+    let counts = JobState.allCases.compactMap { state in states[state].map { "\($0) \(state)" } }
+    return kind + (rules.isEmpty ? "" : " (\(rules.joined(separator: ", ")))") + ": "
+      + (counts.isEmpty ? "no jobs" : counts.joined(separator: ", "))
+  }
+}
+
 extension JobCounts {
   /// A kind that has a number, with the number of its jobs.
   typealias StoredKind = (name: String, isPaused: Bool, limit: Int?, states: [JobState: Int])

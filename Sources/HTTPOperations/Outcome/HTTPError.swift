@@ -93,7 +93,7 @@ extension HTTPError: LocalizedError, CustomStringConvertible {
     let reason = (detail ?? cause?.localizedDescription).map { " (\($0))" } ?? ""
     return switch code.value {
     case .invalidURL:
-      "No request can be made to \(place)\(reason). Use an http or https address that has a host."
+      "No request can be made to \(url?.isFileURL == true ? "file://" : "")\(place)\(reason). Use an http or https address that has a host."
     case .invalidRequest:
       "The request to \(place) contradicts itself\(reason). Change its method or its header fields."
     case .unreadableFile:

@@ -23,6 +23,21 @@ import Testing
     #expect(try work(jobs: 10_000) == work(jobs: 10))
   }
 
+  // MARK: - Text
+
+  @Test func counts_areALine() {
+    let stored: [JobCounts.StoredKind] = [
+      ("mail", true, 2, [.dead: 1, .waiting: 3]), ("sleep", false, 5, [:]), ("upload", false, nil, [.done: 7]),
+    ]
+    let counts = JobCounts(stored, registered: ["mail", "zip"])
+    #expect(
+      "\(counts)"
+        == "mail (paused, limit 2): 3 waiting, 1 dead; sleep (limit 5): no jobs; upload: 7 done; zip: no jobs")
+    #expect("\(counts.kinds[2])" == "upload: 7 done")
+    #expect("\(JobCounts([], registered: []))" == "no jobs")
+    #expect("\(JobCounts([stored[2]], registered: [], isApproximate: true))" == "about upload: 7 done")
+  }
+
   // MARK: - Files of other versions, and other programs
 
   @Test func olderFile_isCountedWhenItIsBroughtUpToDate() async throws {
