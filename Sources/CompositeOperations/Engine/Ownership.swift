@@ -22,7 +22,8 @@ extension Operation {
 
   /// Adopts the operation as the next one of a sequence. Returns the error if that is impossible.
   final var refusalAsNextOperation: OperationError? {
-    (isOwn ? asOwn.adopt() : takeOver()) ? nil : refusal
+    let isTakenOver = isOwn ? asOwn.adopt() : takeOver()
+    return isTakenOver ? nil : refusal
   }
 
   /// The error if the operation was started, queued or adopted before.

@@ -21,18 +21,32 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
   /// The operation and those inside its guards, the innermost last, until the wait for their
   /// dependencies is over; and whether this source or a guard inside starts each.
   private var chain: [(operation: Operation, isOurs: Bool)] = []
-  /// The owner, the operation and those inside its guards, if one of them may have dependencies. Of
-  /// nested guards, the outermost one waits for the dependencies of all, and passes this on to the
-  /// others. So no guard holds anything while it waits for dependencies.
-  private var waiting: [Operation] = []
+  /// The dependencies of the owner.
+  private var dependenciesOfOwner: [Operation] = []
+  /// What was waited for; nil if nothing was. Of nested guards, the outermost one waits for the
+  /// dependencies of all, and shares this with the others. So no guard holds anything while it
+  /// waits for dependencies.
+  private var waited: Waited?
   /// Whether this source starts the operation. If not, other code starts it, and this source only
   /// waits for it.
   private(set) final var isOurs = false
+  /// Whether this guard is inside another one, which waits first.
+  private var isInside = false
+  /// Whether this guard has waited itself.
+  private var hasWaited = false
   /// Whether an outer guard is taking over the operation of this guard. The striped lock guards
   /// this field and `whenReturned`.
   private var isLent = false
   /// Called when the outer guard has returned the operation.
   private var whenReturned: [@Sendable () -> Void] = []
+
+  /// The dependencies of nested guards, which the outermost one notes before the others run.
+  private final class Waited {
+    var dependencies: [Operation] = []
+  }
+
+  /// The dependencies of the owner and of the operation, once the wait for them is over.
+  final var dependencies: [Operation] { waited?.dependencies ?? dependenciesOfOwner }
 
   init(_ guarded: Operation, givesVoid: Bool) {
     super.init(guarded, givesVoid: givesVoid, joins: false)
@@ -57,7 +71,7 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
   func guardIsOver(as ending: OperationState.Ending, error: (any Error)?) {}
 
   override final func begin(for owner: SettlingOperation, in queue: OperationQueue?) {
-    if waiting.isEmpty, owner.mayHaveDependencies { waiting = [owner] }
+    if waited == nil, owner.mayHaveDependencies { dependenciesOfOwner = owner.dependencies }
     bind(to: owner, queue: queue)
     arrive()
     begin()
@@ -96,20 +110,26 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
     }
     // Usually there is nothing to wait for, and nothing to allocate. `afterWaiting` looks again.
     if guarded.mayHaveDependencies || !lent.isEmpty {
-      wait(for: [(guarded, self.isOurs)] + lent.map { ($0.operation, $0.isOurs) })
+      chain = [(guarded, self.isOurs)] + lent.map { ($0.operation, $0.isOurs) }
     }
-    for (source, operation, isOurs) in lent where !source.takeBack(isOurs: isOurs, waiting: waiting) && isOurs {
+    guard !lent.isEmpty else { return }
+    let waited = Waited()
+    self.waited = waited
+    for (source, operation, isOurs) in lent where !source.takeBack(isOurs: isOurs, waited) && isOurs {
       _ = abandon(operation, tag: 0, observer: SettlementAction {}, ThreadContext.current)
     }
   }
 
-  private func wait(for chain: [(operation: Operation, isOurs: Bool)]) {
-    self.chain = chain
-    for (operation, _) in chain where !waiting.contains(operation) { waiting.append(operation) }
+  /// Notes the dependencies that were waited for, which may have changed meanwhile. Those of guards
+  /// around this one were noted by the outermost, unless this one has found further ones.
+  private func noteDependencies() {
+    guard !chain.isEmpty, !isInside || hasWaited else { return }
+    let all = chain.map(\.operation).filter(\.mayHaveDependencies).flatMap(\.dependencies)
+    let known = isInside ? Set(dependencies.map(ObjectIdentifier.init)) : []
+    let noted = (isInside ? dependencies : dependenciesOfOwner) + all.filter { !known.contains(ObjectIdentifier($0)) }
+    if isInside || waited == nil { waited = Waited() }
+    waited?.dependencies = noted
   }
-
-  /// The dependencies of the owner and of the operation, which may change while the guard waits.
-  final var dependencies: [Operation] { waiting.filter(\.mayHaveDependencies).flatMap(\.dependencies) }
 
   /// The innermost operation that still waits for dependencies; nil if none does. What is decided
   /// waits for none, nor does what is inside of it.
@@ -127,14 +147,15 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
   }
 
   /// Returns false if other code ended this guard meanwhile. Then the caller settles the operation.
-  private func takeBack(isOurs: Bool, waiting: [Operation]) -> Bool {
+  private func takeBack(isOurs: Bool, _ waited: Waited) -> Bool {
     var whenReturned: [@Sendable () -> Void] = []
     let goesOn = StripedLock.withLock(of: self) {
       isLent = false
       swap(&whenReturned, &self.whenReturned)
       guard operation != nil else { return false }
       self.isOurs = isOurs
-      self.waiting = waiting
+      self.waited = waited
+      isInside = true
       stage = .waiting
       return true
     }
@@ -172,12 +193,14 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
 
   private func afterWaiting(for guarded: Operation, _ count: Int) -> Step {
     // One may have been added since the operation was taken over.
-    if chain.isEmpty, guarded.mayHaveDependencies { wait(for: [(guarded, isOurs)]) }
+    if chain.isEmpty, guarded.mayHaveDependencies { chain = [(guarded, isOurs)] }
     // All of them each time: a dependency may have been added to one that has waited.
     if let unmet {
+      hasWaited = true
       let deciding = chain[...unmet].filter(\.isOurs).map(\.operation)
       return .run(DependencyGate(of: chain[unmet].operation, isOurs: chain[unmet].isOurs, deciding: deciding))
     }
+    noteDependencies()
     chain = []
     stage = .guarding
     return afterGuarding(guarded, nil, count)
@@ -226,7 +249,7 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
   }
 
   private func settle(as ending: OperationState.Ending, value: (any Sendable)?, error: (any Error)?) {
-    (waiting, chain) = ([], [])
+    (dependenciesOfOwner, waited, chain) = ([], nil, [])
     guardIsOver(as: ending, error: error)
     settleOwner(as: ending, value: value, error: error)
   }
