@@ -66,6 +66,7 @@ struct Outage: Equatable {
     defer { cause = nil }
     return cause
   }
+
   /// Notes that a use of the database has succeeded. Returns whether all goes well again after
   /// failures that were logged. A look may go well on a full disk, as it mostly only reads.
   mutating func isOver(after use: Use, hasWritten: Bool) -> Bool {

@@ -24,6 +24,15 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
     var hub: (any EventSink)?
     var leaf: FoundationProgress?
 
+    /// Removes the parents that were released, and those of which `isGone` is true. Returns the
+    /// nodes that were looked at: the caller releases them outside of the lock, because a last
+    /// reference may go with them.
+    mutating func removeParents(where isGone: (ProgressNode, Int) -> Bool) -> [ProgressNode] {
+      let nodes = parents.compactMap(\.node)
+      parents.removeAll { parent in parent.node.map { isGone($0, parent.tag) } ?? true }
+      return nodes
+    }
+
     /// Returns the holds and releases that the children do not know yet.
     mutating func holdChanges() -> [HoldChange] {
       let changes = hold.changes(among: children.keys)
@@ -122,11 +131,12 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
     guard let child = child as? SettlingOperation else { return }
     let node = child.progressNode(adding: &made)
     if !keep(node, of: child, tag) {
-      node.state.withLock { state in
-        guard !state.progress.isEnded else { return }
-        state.parents.removeAll { $0.node == nil }
-        state.parents.append(Parent(node: self, tag: tag))
+      let others = node.state.withLock { state -> [ProgressNode] in
+        guard !state.progress.isEnded else { return [] }
+        defer { state.parents.append(Parent(node: self, tag: tag)) }
+        return state.removeParents { _, _ in false }
       }
+      withExtendedLifetime(others) {}
     }
     let fraction = node.fraction
     if isChanged(tag, to: fraction) { propagate() }
@@ -164,7 +174,8 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
   }
 
   private func forget(_ parent: ProgressNode, _ tag: Int) {
-    state.withLock { $0.parents.removeAll { $0.node === parent && $0.tag == tag } }
+    let others = state.withLock { $0.removeParents { $0 === parent && $1 == tag } }
+    withExtendedLifetime(others) {}
   }
 
   // MARK: - Changes
