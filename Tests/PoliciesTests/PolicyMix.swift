@@ -45,7 +45,7 @@ indirect enum PolicyMix: Sendable {
 
   /// What an observer does, once, at the event of this number.
   enum Reaction: CaseIterable, Sendable {
-    case cancel, settle, addObserver, leave, cancelAnother, pause, readProgress
+    case cancel, settle, addObserver, leave, cancelAnother, suspendAny, readProgress
   }
 
   /// What other code does with an operation.

@@ -65,12 +65,14 @@ struct PolicyMixBuilder: Sendable {
       let composite = CompositeOperation(operations: operations, operationQueue: queue.map { world.queues[$0] })
       if waitsForAll { composite.failurePolicy = .waitForAll }
       if let limit { composite.maxConcurrentOperationCount = limit }
+      world.note(composite)
       return noted(composite.map(\.count), extras)
     case .sequence(let steps, let queue, let extras):
       let (rest, inside) = (Locked(steps[...]), holders.inside(extras))
       let sequence = ClosureSequence { _ in rest.withLock { $0.popFirst() }.map { operation($0, inside) } }
-      return noted(
-        CompositeOperation(sequence: sequence, operationQueue: queue.map { world.queues[$0] }).map(\.count), extras)
+      let composite = CompositeOperation(sequence: sequence, operationQueue: queue.map { world.queues[$0] })
+      world.note(composite)
+      return noted(composite.map(\.count), extras)
     }
   }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import CompositeOperations
 
 /// All policies in one tree: timeouts, deadlines, retries, delays, rounds, conditions, categories,
-/// limits, a breaker, observers that interfere, paused progress and a recorder, in composites and
+/// limits, a breaker, observers that interfere, suspensions and a recorder, in composites and
 /// typed compositions, and on queues that change, with cancels at random.
 ///
 /// One seed is one world of a few trees. A failure prints it; `POLICY_SEED=… swift test --filter
@@ -51,7 +51,7 @@ struct PolicyMixTests {
       let roots = mixes.map { PolicyMixBuilder(world: world).operation($0) }
       for root in roots where random.chance(50) { recorder.attach(to: root) }
       begin(roots, in: world, &random)
-      await drive(world, roots, cancels: random.number(0...4), pauses: random.number(0...3))
+      await drive(world, roots, cancels: random.number(0...4), suspensions: random.number(0...3))
       // An operation that other code settled may still be making an attempt, which is cancelled;
       // observers may still be running.
       if !(await Patience.reached { world.isOver && world.complaints.isEmpty }) { complaints = world.complaints }
@@ -96,20 +96,20 @@ struct PolicyMixTests {
     for start in starts { DispatchQueue.global().async(execute: start) }
   }
 
-  /// Moves the clock, cancels and pauses until all has ended.
+  /// Moves the clock, cancels and suspends until all has ended.
   private static func drive(
-    _ world: PolicyMixWorld, _ roots: [SimpleOperation<Int>], cancels: Int, pauses: Int
+    _ world: PolicyMixWorld, _ roots: [SimpleOperation<Int>], cancels: Int, suspensions: Int
   ) async {
-    var (cancels, pauses) = (cancels, pauses)
+    var (cancels, suspensions) = (cancels, suspensions)
     while !world.isOver {
       if cancels > 0, world.chance(10) {
         cancels -= 1
         world.cancelAny()
       }
       if world.chance(5) { world.changeAnyQueue() }
-      if pauses > 0, world.chance(10) {
-        pauses -= 1
-        world.pauseAny()
+      if suspensions > 0, world.chance(10) {
+        suspensions -= 1
+        world.suspendAny()
       } else if world.chance(20) {
         world.resumeAll()
       }

@@ -46,7 +46,7 @@ final class PolicyMixWorld: Sendable {
   private struct State {
     var subjects: [Subject] = []
     var shared: [Int: SimpleOperation<Int>] = [:]
-    var paused: [Progress] = []
+    var composites: [CompositeOperation] = []
     var running: [Int: [Int: Int]] = [:]
     var complaints: [String] = []
     var lastNumber = 0
@@ -110,7 +110,7 @@ final class PolicyMixWorld: Sendable {
       case .addObserver: operation.addObserver { _ in operation.cancel() }
       case .leave: token.current?.remove()
       case .cancelAnother: cancelAny()
-      case .pause: pause(operation)
+      case .suspendAny: suspendAny()
       case .readProgress: _ = (operation.progress.fractionCompleted, operation.fractionCompleted)
       }
     }
@@ -123,16 +123,13 @@ final class PolicyMixWorld: Sendable {
     if !subjects.isEmpty { subjects[index % subjects.count].operation.cancel() }
   }
 
-  private func pause(_ operation: SimpleOperation<Int>) {
-    let progress = operation.progress
-    progress.pause()
-    state.withLock { $0.paused.append(progress) }
-  }
+  func note(_ composite: CompositeOperation) { state.withLock { $0.composites.append(composite) } }
 
-  func pauseAny() {
+  /// Suspends a composite until all are resumed.
+  func suspendAny() {
     let index = random.withLock { $0.number(0...1 << 30) }
-    let subjects = state.withLock { $0.subjects }
-    if !subjects.isEmpty { pause(subjects[index % subjects.count].operation) }
+    let composites = state.withLock { $0.composites }
+    if !composites.isEmpty { composites[index % composites.count].isSuspended = true }
   }
 
   /// Suspends a queue until all are resumed, or changes its limit.
@@ -147,10 +144,7 @@ final class PolicyMixWorld: Sendable {
 
   func resumeAll() {
     for queue in queues { queue.isSuspended = false }
-    for progress in state.withLock({ state in
-      defer { state.paused = [] }
-      return state.paused
-    }) { progress.resume() }
+    for composite in state.withLock({ $0.composites }) { composite.isSuspended = false }
   }
 
   /// The operation that all users of this number share.

@@ -275,23 +275,6 @@ struct RetryAttemptTests {
     #expect(await settled(retried).value == 1)
   }
 
-  @Test("Paused while the decision is pending, the next attempt does not start before it is resumed")
-  func pause_whileDeciding_holdsTheNextAttempt() async {
-    let deciding = Deciding()
-    let retried = deciding.retried(first: failing(TestError.first))
-    let whole = CompositeOperation(operations: [retried])
-    await onWorker { whole.start() }
-    await deciding.asked.wait()
-    whole.progress.pause()
-    deciding.answer.open()
-    #expect(Patience.isHeldBack(retried))
-    #expect(!deciding.second.started.isOpen)
-    whole.progress.resume()
-    await deciding.second.started.wait()
-    deciding.second.finish(with: 1)
-    #expect(await settled(whole).value != nil)
-  }
-
   @Test("Observers get the decision as a child, between the attempts")
   func observers_seeTheDecisionBetweenAttempts() async {
     let told = EventRecorder<String>()

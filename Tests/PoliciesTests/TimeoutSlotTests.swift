@@ -140,19 +140,4 @@ struct TimeoutSlotTests {
     blocker.finish(with: 1)
     _ = await settled(composite)
   }
-
-  @Test("Work that has ended in time decides, although its progress is paused when the time is up")
-  func endedInTime_paused_decides() async {
-    let held = HeldOperation<Int>()
-    let timed = held.timeout(.seconds(3), clock: clock)
-    await onWorker { timed.start() }
-    await held.started.wait()
-    await clock.waitForSleeper(dueIn: .seconds(3))
-    timed.progress.pause()
-    held.finish(with: 7)
-    clock.advance(by: .seconds(3))
-    await giveWay()
-    timed.progress.resume()
-    #expect(await settled(timed).value == 7)
-  }
 }

@@ -341,35 +341,6 @@ struct TimeoutTests {
     #expect(error.description.contains("other code had started it"))
   }
 
-  @Test("Paused while what other code started is added, it still waits for that", arguments: [true, false])
-  func timeout_waitingForJoined_pausedWhileItIsAdded_waits(startsLater: Bool) async throws {
-    let held = HeldOperation<Int>("slow")
-    if !startsLater { await onWorker { held.start() } }
-    let timed = held.timeout(.seconds(3), .waitsForWork, clock: clock)
-    let progress = timed.progress
-    let paused = Gate()
-    timed.addTreeObserver { _, event in
-      guard event.child === held else { return }
-      progress.pause()
-      paused.open()
-    }
-    await onWorker { timed.start() }
-    await clock.waitForSleeper(dueIn: .seconds(3))
-    await paused.wait()
-    // Time to be held back with the operation as its child.
-    await settleDown()
-    if startsLater { await onWorker { held.start() } }
-    clock.advance(by: .seconds(3))
-    await until(isExpired(timed))
-    #expect(!timed.isFinished && !held.isCancelled)
-    await onWorker { progress.resume() }
-    await settleDown()
-    #expect(!timed.isFinished && !held.isCancelled)
-    held.finish(with: 1)
-    let error = try #require(await settled(timed).error as? OperationTimeout)
-    #expect(error.description.contains("other code had started it"))
-  }
-
   #if os(macOS) || os(Linux)
   @Test("A timeout of zero or less traps", arguments: 0..<3)
   func timeout_notPositive_traps(which: Int) async throws {

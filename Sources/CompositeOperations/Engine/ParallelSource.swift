@@ -369,10 +369,6 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     change { $0.setSuspended(isSuspended) }
   }
 
-  override final func setHeld(_ isHeld: Bool) {
-    change { $0.setHeld(isHeld) }
-  }
-
   override final var progressShape: ProgressShape { .parallel(count: count) }
 
   private func change(_ change: (inout ParallelState) -> Void) {

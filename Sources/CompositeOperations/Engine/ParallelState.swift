@@ -33,9 +33,6 @@ struct ParallelState {
   /// How many children may be in flight.
   private(set) var width = Int.max
   private(set) var isSuspended = false
-  /// Whether a paused progress holds children back. Separate from `isSuspended`, which the user
-  /// sets.
-  private(set) var isHeld = false
 
   /// How many children were handed out by `claim`, and by the dispenser once that is closed.
   private(set) var handedOut = 0
@@ -99,7 +96,7 @@ struct ParallelState {
   /// Whether limit and suspension allow the first of these to start. Those of `others` that come
   /// before it may start too, so there must be room for them.
   private func mayStart(_ children: ReadyQueue, beside others: ReadyQueue, done: Int) -> Bool {
-    guard phase == .running, !isSuspended, !isHeld, !children.isEmpty else { return false }
+    guard phase == .running, !isSuspended, !children.isEmpty else { return false }
     let inFlight = handedOut - parked.count - done
     guard inFlight < width, width < .max, !others.isEmpty else { return inFlight < width }
     return others.count(beforeFirstOf: children) < width - inFlight
@@ -258,10 +255,8 @@ struct ParallelState {
 
   mutating func setSuspended(_ isSuspended: Bool) { self.isSuspended = isSuspended }
 
-  mutating func setHeld(_ isHeld: Bool) { self.isHeld = isHeld }
-
   /// Whether children must be claimed one by one, because of a limit or a suspension.
-  var isLimited: Bool { width < Int.max || isSuspended || isHeld }
+  var isLimited: Bool { width < Int.max || isSuspended }
 
   // MARK: - End
 

@@ -193,9 +193,5 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
     }
   }
 
-  override func setHeld(_ isHeld: Bool) {
-    if state.withLock({ $0.setHeld(isHeld) }) { offer() }
-  }
-
   override var progressShape: ProgressShape { .driven(countDone()) }
 }

@@ -7,9 +7,6 @@ import Foundation
 struct ReadyState {
   private(set) var width = Int.max
   private(set) var isSuspended = false
-  /// Whether a paused progress holds operations back. Separate from `isSuspended`, which the driver
-  /// sets.
-  private(set) var isHeld = false
   private(set) var inFlight = 0
   /// Operations that have waited for their dependencies and can start.
   private var ready = ReadyQueue()
@@ -35,7 +32,7 @@ struct ReadyState {
     return (number, mayStart)
   }
 
-  private var mayStart: Bool { !isSuspended && !isHeld && inFlight < width && !(ready.isEmpty && tags.isEmpty) }
+  private var mayStart: Bool { !isSuspended && inFlight < width && !(ready.isEmpty && tags.isEmpty) }
 
   /// Adds tags whose operations can run. Returns whether there is something to claim.
   mutating func add(tags added: some Sequence<Int>) -> Bool {
@@ -123,11 +120,6 @@ struct ReadyState {
 
   mutating func setSuspended(_ isSuspended: Bool) -> Bool {
     self.isSuspended = isSuspended
-    return mayStart
-  }
-
-  mutating func setHeld(_ isHeld: Bool) -> Bool {
-    self.isHeld = isHeld
     return mayStart
   }
 

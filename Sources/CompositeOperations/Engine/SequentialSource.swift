@@ -265,17 +265,9 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
   }
 
   final func setSuspended(_ isSuspended: Bool) {
-    change { $0.setSuspended(isSuspended) }
-  }
-
-  override final func setHeld(_ isHeld: Bool) {
-    change { $0.setHeld(isHeld) }
-  }
-
-  private func change(_ change: (inout SequentialState) -> Void) {
     let mayGoOn = state.withLock { state in
-      change(&state)
-      return state.phase != .idle && !state.isSuspended && !state.isHeld
+      state.setSuspended(isSuspended)
+      return state.phase != .idle && !isSuspended
     }
     if mayGoOn { offer() }
   }

@@ -29,9 +29,6 @@ struct SequentialState {
   private(set) var count = 0
   private(set) var isCancelled = false
   private(set) var isSuspended = false
-  /// Whether a paused progress holds children back. Separate from `isSuspended`, which the user
-  /// sets.
-  private(set) var isHeld = false
   /// Whether to cancel the next child, because `cancelWaiting()` was called before it was known.
   private(set) var cancelsNext = false
   /// The outcomes of the children; nil if they are not recorded.
@@ -62,11 +59,11 @@ struct SequentialState {
   mutating func claim() -> Claim {
     switch phase {
     case .ready:
-      guard !isSuspended, !isHeld else { return .nothing }
+      guard !isSuspended else { return .nothing }
       phase = .asking
       return .ask(current.take(), count: count)
     case .launchable:
-      guard !isSuspended, !isHeld, let current else { return .nothing }
+      guard !isSuspended, let current else { return .nothing }
       phase = .running
       return .launch(current, count: count)
     case .idle, .asking, .running, .waiting, .ended:
@@ -91,7 +88,7 @@ struct SequentialState {
     phase = .running
     guard !isCancelled else { return .abandon }
     defer { cancelsNext = false }
-    guard !isSuspended, !isHeld else {
+    guard !isSuspended else {
       phase = .launchable
       return .hold(thenCancel: cancelsNext)
     }
@@ -127,9 +124,6 @@ struct SequentialState {
     phase = .launchable
     return true
   }
-
-  /// Whether a child has ended, and nothing has followed it yet.
-  var hasEndedChild: Bool { count > 0 && (phase == .ready || phase == .asking) }
 
   /// Whether child number `tag` is the one that is awaited.
   private func isRunning(_ tag: Int) -> Bool { phase == .running && tag == count }
@@ -262,8 +256,6 @@ struct SequentialState {
   }
 
   mutating func setSuspended(_ isSuspended: Bool) { self.isSuspended = isSuspended }
-
-  mutating func setHeld(_ isHeld: Bool) { self.isHeld = isHeld }
 }
 
 /// The outcomes of the children of a sequence. As long as all succeed it holds their values only,

@@ -146,10 +146,6 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
     preconditionFailure("abstract")
   }
 
-  /// Holds back the children that wait for their turn, or releases them; independent of the user's
-  /// `isSuspended`.
-  func setHeld(_ isHeld: Bool) {}
-
   /// How the composition computes its progress from that of its children.
   var progressShape: ProgressShape { .inner }
 

@@ -60,7 +60,7 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
     preconditionFailure("abstract")
   }
 
-  /// Called inside `start()` if the owner is not paused and there is no dependency to wait for.
+  /// Called inside `start()` if there is no dependency to wait for.
   func arrive(for guarded: Operation) {}
 
   /// Called when the last child has finished, just before the owner settles.
@@ -81,10 +81,7 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
     let guarded = StripedLock.withLock(of: self) { isLent ? nil : operation }
     guard let guarded, !guarded.isDecided else { return }
     if stage == .new { takeOver(guarded) }
-    guard !guarded.isDecided, unmet == nil else { return }
-    // A paused operation must not hold what other operations could use. It gets its place in line
-    // now, but enters the line only when it is resumed.
-    if state.withLock({ $0.isHeld }) { takePlace(Place.next) } else { arrive(for: guarded) }
+    if !guarded.isDecided, unmet == nil { arrive(for: guarded) }
   }
 
   private func takeOver(_ guarded: Operation) {

@@ -106,10 +106,8 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
   /// - Parameter upstream: the operation. The timer knows it, because observers are told of it
   ///   when this source has taken it and it is not the current child yet.
   private func expire(_ owner: SettlingOperation, _ upstream: Operation?) {
-    let isOver = state.withLock { $0.hasEndedChild }
-    // The operation may have ended in time, and its outcome may wait for a slot or a paused
-    // progress. Asked outside the lock: `isFinished` may be the user's override.
-    guard !isOver, upstream?.hasEnded != true else { return }
+    // The operation may have ended in time, and this source may not know it yet.
+    guard upstream?.hasEnded != true else { return }
     let isTheirs = noteWhoseItIs(upstream)
     let (counts, timer) = time.withLock { $0.expire() }
     if let timer { timekeeper.cancel(timer) }
@@ -130,15 +128,8 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
     // Asked before the state, and outside its lock: who has taken the operation by then cannot be
     // this source if that has not come to start it yet.
     let isTaken = upstream?.isTaken == true
-    let isKnown = state.withLock { state -> Bool in
-      switch state.ownership {
-      case .ours: return false
-      case .theirs: return true
-      // This source has no child yet, or a paused progress holds the child back. Otherwise the
-      // child is being started, or has ended, and may be this source's own.
-      case .unknown: return isTaken && (state.count == 0 || state.phase == .launchable)
-      }
-    }
+    // If there is a child, it is being started, or has ended, and may be this source's own.
+    let isKnown = state.withLock { $0.ownership == .theirs || isTaken && $0.count == 0 }
     // What is being started was looked at when this source took it.
     let isTheirs = isKnown || isLeftAlone.load(ordering: .acquiring)
     if isTheirs { isLeftAlone.store(true, ordering: .releasing) }

@@ -40,30 +40,6 @@ struct ExclusionOrderTests {
     }
   }
 
-  @Test("8 Paused before its start, an operation holds nothing, and has the place of its start when it is resumed")
-  func start_whilePaused_holdsNothing() async {
-    let (registry, recorder) = (ExclusionRegistry(), EventRecorder<String>())
-    let paused = succeeding(1, named: "paused", recorder: recorder).exclusive("x", in: registry)
-    paused.progress.pause()
-    await onWorker { paused.start() }
-    #expect(Patience.isHeldBack(paused))
-    let holder = HeldOperation<Int>()
-    let holding = holder.exclusive("x", in: registry)
-    let later = succeeding(2, named: "later", recorder: recorder).exclusive("x", in: registry)
-    await onWorker {
-      holding.start()
-      later.start()
-    }
-    #expect(await registry.reaches(waiting: 1))
-    await holder.started.wait()
-    await onWorker { paused.progress.resume() }
-    #expect(await registry.reaches(waiting: 2))
-    holder.finish(with: 1)
-    #expect(await settled(paused).value == 1)
-    #expect(await settled(later).value == 2)
-    #expect(recorder.events == ["paused", "later"])
-  }
-
   @Test("8 The order of adding to a queue, of those that it has started")
   func addToQueue_whileHeld_runsInOrder() async {
     for _ in 0..<ExclusionOrderTests.rounds {

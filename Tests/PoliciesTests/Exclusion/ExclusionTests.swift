@@ -75,33 +75,26 @@ struct ExclusionTests {
   }
 
   @Test(
-    "A dependency that is added while it is paused is awaited before a category is taken", arguments: [false, true])
-  func dependencyAddedWhilePaused_isAwaitedWithoutTheCategory(isNested: Bool) async {
+    "A dependency that is added while it waits for a slot is awaited before a category is taken",
+    arguments: [false, true])
+  func dependencyAddedWhileItWaitsForASlot_isAwaitedWithoutTheCategory(isNested: Bool) async {
+    let queue = OperationQueue()
+    queue.isSuspended = true
     let (dependency, work) = (HeldOperation<Int>(), succeeding(1))
     let guarded =
       isNested
       ? work.condition(Condition("c") { _ in true }).exclusive("x", in: registry) : work.exclusive("x", in: registry)
-    guarded.progress.pause()
-    await start(guarded)
+    let root = CompositeOperation(operations: [guarded], operationQueue: queue)
+    await start(root)
+    await until(waitsForASlot(guarded))
     work.addDependency(dependency)
-    guarded.progress.resume()
+    queue.isSuspended = false
     await settleDown()
     #expect(registry.isUnused)
     await start(dependency)
     dependency.finish(with: 0)
     #expect(await settled(guarded).value == 1)
-  }
-
-  @Test("A paused operation gives its categories back when its work has ended")
-  func paused_whileItsOperationRuns_givesBackTheCategory() async {
-    let work = HeldOperation<Int>()
-    let first = work.exclusive("x", in: registry)
-    await start(first)
-    await work.started.wait()
-    first.progress.pause()
-    work.finish(with: 1)
-    #expect(await settled(first).value == 1)
-    #expect(await registry.reaches(isUnused: true))
+    _ = await settled(root)
   }
 
   @Test func limit_isSemaphore() async {

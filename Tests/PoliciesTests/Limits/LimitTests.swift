@@ -127,38 +127,6 @@ struct LimitTests {
     #expect(ran.isOpen)
   }
 
-  @Test func paused_beforeItsStart_takesNoRoom_andHasItsPlaceWhenResumed() async {
-    let limit = SharedLimit(maxConcurrent: 1)
-    let order = EventRecorder<String>()
-    let (holder, paused) = (HeldOperation<Int>(), succeeding(1, named: "paused", recorder: order).limited(by: limit))
-    paused.progress.pause()
-    await start(paused)
-    #expect(Patience.isHeldBack(paused))
-    #expect(limit.isUnused)
-    let holding = holder.limited(by: limit)
-    await start(holding)
-    await holder.started.wait()
-    let later = succeeding(2, named: "later", recorder: order).limited(by: limit)
-    await start(later)
-    #expect(limit.waitingCount == 1)
-    await onWorker { paused.progress.resume() }
-    #expect(await Patience.reached { limit.waitingCount == 2 })
-    holder.finish(with: 1)
-    #expect(await settled(paused).value == 1)
-    #expect(await settled(later).value == 2)
-    #expect(order.events == ["paused", "later"])
-    #expect(await Patience.reached { limit.isUnused })
-  }
-
-  @Test func paused_beforeItsStart_cancelled_settles() async {
-    let paused = succeeding(1).limited(by: limit)
-    paused.progress.pause()
-    await start(paused)
-    paused.cancel()
-    #expect(await settled(paused).isCancelled)
-    #expect(limit.isUnused)
-  }
-
   // MARK: - Leaving the line
 
   @Test(arguments: 0..<3) func cancelOrSettle_whileWaiting_leavesTheLine(how: Int) async {

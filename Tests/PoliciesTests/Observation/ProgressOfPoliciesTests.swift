@@ -140,26 +140,6 @@ struct ProgressOfPoliciesTests {
     work.finish(with: 1)
     #expect(await outcome.value == 1)
   }
-
-  @Test func prerequisites_ofPausedOperation_areHeldBack() async {
-    let first = HeldOperation<Int>()
-    let second = HeldOperation<Int>()
-    let prerequisite = CompositeOperation(operations: [first, second])
-    prerequisite.maxConcurrentOperationCount = 1
-    let whole = succeeding(1).condition(Needing(prerequisite))
-    let progress = whole.progress
-    async let outcome = outcomeOfStarting(whole)
-    await first.started.wait()
-    progress.pause()
-    #expect(Patience.isHeldBack(prerequisite))
-    first.finish(with: 1)
-    #expect(!second.started.isOpen)
-    progress.resume()
-    await second.started.wait()
-    #expect(whole.fractionCompleted == 0)
-    second.finish(with: 1)
-    #expect(await outcome.value == 1)
-  }
 }
 
 /// When the fraction is read for the first time.

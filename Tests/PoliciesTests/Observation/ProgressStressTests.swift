@@ -84,31 +84,34 @@ struct ProgressStressTests {
     #expect(complaints.isEmpty)
   }
 
-  @Test func pausing_whileRunning_losesNothing() async {
+  @Test func suspending_whileRunning_losesNothing() async {
     for _ in 0..<Scale.count(400, least: 30) {
       var random = SeededRandomNumberGenerator(seed: .random(in: 0...UInt64.max))
-      let root = ProgressStressTests.tree(depth: 3, &random)
+      var composites: [CompositeOperation] = []
+      let root = ProgressStressTests.tree(depth: 3, &random) { composites.append($0) }
+      let all = composites
       let isOver = Gate()
       root.addObserver { if $0.kind == .settled { isOver.open() } }
-      let progress = root.progress
       DispatchQueue.global().async { root.start() }
       await withTaskGroup(of: Void.self) { group in
         for _ in 0..<2 {
           group.addTask {
             for _ in 0..<5 {
-              await onWorker { progress.pause() }
-              await onWorker { progress.resume() }
+              await onWorker { for composite in all { composite.isSuspended = true } }
+              await onWorker { for composite in all { composite.isSuspended = false } }
             }
           }
         }
       }
-      await onWorker { progress.resume() }
+      await onWorker { for composite in all { composite.isSuspended = false } }
       await isOver.wait()
       #expect(root.fractionCompleted == 1)
     }
   }
 
-  private static func tree(depth: Int, _ random: inout SeededRandomNumberGenerator) -> SettlingOperation {
+  private static func tree(
+    depth: Int, _ random: inout SeededRandomNumberGenerator, _ note: (CompositeOperation) -> Void = { _ in }
+  ) -> SettlingOperation {
     guard depth > 0 else {
       let hops = random.chance(40)
       let leaf = SimpleOperation<Int> { operation in
@@ -126,21 +129,23 @@ struct ProgressStressTests {
       return leaf
     }
     var children: [Operation] = []
-    for _ in 0..<random.number(1...4) { children.append(tree(depth: depth - 1, &random)) }
-    switch random.number(0...4) {
-    case 0: return CompositeOperation(sequence: ListSequence(children))
+    for _ in 0..<random.number(1...4) { children.append(tree(depth: depth - 1, &random, note)) }
+    let shape = random.number(0...4)
+    let composite: CompositeOperation
+    switch shape {
+    case 0: composite = CompositeOperation(sequence: ListSequence(children))
     case 1:
-      let steps = children
-      return CompositeOperation(
-        sequence: LinearSequence(steps: steps.map { step in { @Sendable _ in step } }))
-    case 2:
-      let composite = CompositeOperation(operations: children)
-      return random.chance(50) ? composite.map { $0.count } : composite.then { succeeding($0.count) }
+      composite = CompositeOperation(
+        sequence: LinearSequence(steps: children.map { step in { @Sendable _ in step } }))
+    default: composite = CompositeOperation(operations: children)
+    }
+    note(composite)
+    switch shape {
+    case 2: return random.chance(50) ? composite.map { $0.count } : composite.then { succeeding($0.count) }
     case 3:
-      let composite = CompositeOperation(operations: children)
       composite.maxConcurrentOperationCount = 1
       return zip(composite, succeeding(1))
-    default: return CompositeOperation(operations: children)
+    default: return composite
     }
   }
 }

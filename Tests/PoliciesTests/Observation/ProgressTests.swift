@@ -271,19 +271,4 @@ struct ProgressTests {
     operation.finish(with: 1)
     #expect(seen.events == (1...1000).map { Double($0) / 1000 })
   }
-
-  @Test("A composition that is released unstarted, with a paused progress, holds back no longer what others run")
-  func composition_pausedAndReleased_holdsNothing() async {
-    let first = HeldOperation<Int>()
-    let shared = CompositeOperation(operations: [first, succeeding(2)])
-    shared.maxConcurrentOperationCount = 1
-    await onWorker { shared.start() }
-    await first.started.wait()
-    await onWorker {
-      let joined = all([shared])
-      withExtendedLifetime(joined) { joined.progress.pause() }
-    }
-    first.finish(with: 1)
-    #expect(await settled(shared).value as? [Int] == [1, 2])
-  }
 }

@@ -31,18 +31,6 @@ struct WatchingDeepTreesTests {
     #expect(nested.fractionCompleted == 1)
   }
 
-  @Test func progress_ofDeepTree_pausesAndResumes() async {
-    let held = HeldOperation<Int>()
-    let nested = WatchingDeepTreesTests.nest(held)
-    let progress = nested.progress
-    async let outcome = outcomeOfStarting(nested)
-    await held.started.wait()
-    await onWorker { progress.pause() }
-    await onWorker { progress.resume() }
-    held.finish(with: 1)
-    #expect(await outcome.value == 1)
-  }
-
   @Test func observersOnAllLevels_areTold() async {
     let held = HeldOperation<Int>()
     let count = Locked(0)

@@ -73,23 +73,4 @@ struct ProgressTests {
     for condition in conditions { condition.fulfill(with: 1) }
     #expect(await outcome.value === workflow)
   }
-
-  @Test func workflow_pausedByItsProgress_startsNothing() async {
-    let first = HeldOperation<Int>()
-    let second = HeldOperation<Int>()
-    let workflow = Workflow("Order")
-    let task = workflow.add("first") { first }
-    workflow.add("second", after: task) { _ in second }
-    let operation = workflow.makeOperation()
-    async let outcome = outcomeOfStarting(operation)
-    await first.started.wait()
-    operation.progress.pause()
-    first.finish(with: 1)
-    for _ in 0..<200 { await onWorker {} }
-    #expect(!second.started.isOpen)
-    operation.progress.resume()
-    await second.started.wait()
-    second.finish(with: 1)
-    _ = await outcome
-  }
 }

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Shows the progress of an operation in a `Progress`.
+/// The progress of an operation as a `Progress`.
 ///
-/// The `Progress` has neither children nor a parent. On Linux it is not thread-safe, and linking it
+/// It has neither children nor a parent. On Linux a `Progress` is not thread-safe, and linking it
 /// may corrupt the heap. All writes go through this class, so that one thread at a time writes, and
 /// no write is lower than the one before.
-final class FoundationProgress: Sendable {
+final class FoundationProgress: Progress, @unchecked Sendable {  // locked; the weak reference is set once
   private static let unitCount: Int64 = 10_000
 
   private struct State {
@@ -71,41 +71,28 @@ final class FoundationProgress: Sendable {
     case cancel
   }
 
-  private let ownProgress: OperationProgress
+  private weak var operation: SettlingOperation?
   private let state = LockBox(State())
 
   init(of operation: SettlingOperation) {
-    let progress = OperationProgress(totalUnits: -1)
-    ownProgress = progress
-    progress.isCancellable = true
-    progress.isPausable = true
-    // Foundation calls these later, on any thread and in any order. They serve changes that come
-    // from a parent progress. The progress's own `cancel()`, `pause()` and `resume()` do not rely
-    // on them.
-    let pauses = { @Sendable [weak self, weak operation] () -> Void in self?.pauseMayHaveChanged(of: operation) }
-    progress.cancellationHandler = { @Sendable [weak self, weak operation] in
-      if self?.mayCancel() == true { operation?.cancel() }
+    self.operation = operation
+    // Not `Progress(totalUnitCount:)`, which may make it a child.
+    super.init(parent: nil, userInfo: nil)
+    totalUnitCount = -1
+    isCancellable = true
+    // For a cancel that comes from a parent progress. Foundation calls it later, on any thread.
+    cancellationHandler = { @Sendable [weak self] in
+      if let self, self.state.withLock({ $0.cancel() }) { self.operation?.cancel() }
     }
-    progress.pausingHandler = pauses
-    progress.resumingHandler = pauses
-    progress.setActions(
-      mayCancel: { [weak self] in self?.mayCancel() == true },
-      whenCancelled: { [weak operation] in operation?.cancel() },
-      whenPausedOrResumed: { [weak operation] in operation?.progressNode().setPaused($0) },
-      whenItMayHaveChanged: pauses)
   }
 
-  var progress: Progress { ownProgress }
-
-  /// Returns whether the caller must cancel the operation, which is true at most once.
-  private func mayCancel() -> Bool { state.withLock { $0.cancel() } }
-
-  private func pauseMayHaveChanged(of operation: SettlingOperation?) {
-    guard let node = operation?.progressNode() else { return }
-    // In this order: a `pause()` or `resume()` after the revision was read takes precedence over
-    // the value that is read here. A call that is under way decides by itself.
-    let revision = node.pauseRevision
-    if !ownProgress.isChanging { node.setPaused(progress.isPaused, ifStillAt: revision) }
+  /// Cancels the operation before it returns. Foundation's own method returns before another thread
+  /// calls the handler.
+  override func cancel() {
+    // Before Foundation calls the handler, which could be first and might still run at the return.
+    let isFirst = state.withLock { $0.cancel() }
+    super.cancel()
+    if isFirst { operation?.cancel() }
   }
 
   func show(_ fraction: Double, isIndeterminate: Bool) {
@@ -124,10 +111,10 @@ final class FoundationProgress: Sendable {
       ThreadContext.current.runUserCode {
         switch next {
         case .units(let units, let isFirst):
-          if isFirst { progress.totalUnitCount = FoundationProgress.unitCount }
-          progress.completedUnitCount = units
+          if isFirst { totalUnitCount = FoundationProgress.unitCount }
+          completedUnitCount = units
         case .cancel:
-          if !progress.isCancelled { progress.cancel() }
+          if !isCancelled { cancel() }
         }
       }
     }

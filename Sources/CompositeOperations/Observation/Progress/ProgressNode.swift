@@ -6,8 +6,6 @@ import Foundation
 /// children that run, and these nodes report to it. Several compositions can wait for the same
 /// operation, so a node can have several parents.
 final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the weak reference is set once
-  private typealias HoldChange = (node: ProgressNode, difference: Int)
-
   /// The node of a composition that waits for this operation, with its tag there. Weak, because the
   /// composition may be released without having run.
   private struct Parent {
@@ -18,9 +16,8 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
   private struct State {
     var progress: ProgressState
     var parents: [Parent] = []
-    /// The nodes of running child compositions, or of the child that stands for the whole work.
+    /// The nodes of running children that stand for the whole work.
     var children: [Int: ProgressNode] = [:]
-    var hold = HoldState()
     var hub: (any EventSink)?
     var leaf: FoundationProgress?
 
@@ -31,18 +28,6 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
       let nodes = parents.compactMap(\.node)
       parents.removeAll { parent in parent.node.map { isGone($0, parent.tag) } ?? true }
       return nodes
-    }
-
-    /// Returns the holds and releases that the children do not know yet.
-    mutating func holdChanges() -> [HoldChange] {
-      let changes = hold.changes(among: children.keys)
-      return changes.compactMap { tag, difference in children[tag].map { ($0, difference) } }
-    }
-
-    /// Releases the children. Returns the releases that the caller must notify them of.
-    mutating func lettingGo() -> [HoldChange] {
-      hold.letGo()
-      return holdChanges()
     }
   }
 
@@ -87,7 +72,7 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
     let pastCount = source.pastCount
     _ = state.withLock { $0.progress.passed(pastCount) }
     source.forEachChild { child, tag in
-      guard let work = source.work(standingFor: child) else { return linkPreparation(child, tag, adding: &made) }
+      guard let work = source.work(standingFor: child) else { return }
       _ = state.withLock { $0.progress.added(tag, weight: work.weightOfProgress) }
       if let ending = work.endingOfProgress {
         _ = state.withLock { $0.progress.settled(tag, as: ending) }
@@ -130,14 +115,17 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
   private func link(_ child: Operation, _ tag: Int, adding made: inout [SettlingOperation]) {
     guard let child = child as? SettlingOperation else { return }
     let node = child.progressNode(adding: &made)
-    if !keep(node, of: child, tag) {
-      let others = node.state.withLock { state -> [ProgressNode] in
-        guard !state.progress.isEnded else { return [] }
-        defer { state.parents.append(Parent(node: self, tag: tag)) }
-        return state.removeParents { _, _ in false }
-      }
-      withExtendedLifetime(others) {}
+    state.withLock { state in
+      if state.progress.shape == .inner, !state.progress.isEnded { state.children[tag] = node }
     }
+    // If the child ends at the same time, one of the two threads sees the other's change.
+    if child.endingOfProgress != nil { unlink(tag) }
+    let others = node.state.withLock { state -> [ProgressNode] in
+      guard !state.progress.isEnded else { return [] }
+      defer { state.parents.append(Parent(node: self, tag: tag)) }
+      return state.removeParents { $0 === self && $1 == tag }
+    }
+    withExtendedLifetime(others) {}
     let fraction = node.fraction
     if isChanged(tag, to: fraction) { propagate() }
   }
@@ -147,30 +135,9 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
     state.withLock { $0.progress.advanced(tag, to: fraction) || $0.progress.showsThrough(tag) }
   }
 
-  /// Links a child that prepares the work. Such a child has no weight, but is held back like the
-  /// others.
-  private func linkPreparation(_ child: Operation, _ tag: Int, adding made: inout [SettlingOperation]) {
-    guard let child = child as? SettlingOperation, child.source != nil else { return }
-    _ = keep(child.progressNode(adding: &made), of: child, tag)
-  }
-
-  /// Keeps the node of a child, if needed. Returns whether the node was kept before.
-  private func keep(_ node: ProgressNode, of child: SettlingOperation, _ tag: Int) -> Bool {
-    let (isKept, isKnown) = state.withLock { state in
-      guard !state.progress.isEnded, child.state.current.has(.needsNoSlot) || state.progress.shape == .inner else {
-        return (false, false)
-      }
-      return (true, state.children.updateValue(node, forKey: tag) === node)
-    }
-    // If the child ends at the same time, one of the two threads sees the other's change.
-    if isKept, child.endingOfProgress != nil { unlink(tag) }
-    if isKept { updateHolds() }
-    return isKnown
-  }
-
   private func unlink(_ tag: Int) {
-    let (node, isHeld) = state.withLock { ($0.children.removeValue(forKey: tag), $0.hold.forget(tag)) }
-    if isHeld, let node { ProgressNode.changeHolders([(node, -1)]) }
+    let node = state.withLock { $0.children.removeValue(forKey: tag) }
+    withExtendedLifetime(node) {}
   }
 
   private func forget(_ parent: ProgressNode, _ tag: Int) {
@@ -216,20 +183,13 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
 
   /// Ends the node, and lets go of the others.
   private func end(succeeded: Bool) -> (changed: Bool, leaf: FoundationProgress?, fraction: Double) {
-    var ended: State?  // so that nothing is released inside the lock
-    let result = state.withLock { state in
-      ended = state
-      state.hold = HoldState()
+    let (ended, result) = state.withLock { state in
+      let ended = state
       let changed = state.progress.end(succeeded: succeeded)
-      state.parents = []
-      state.children = [:]
-      state.hub = nil
-      return (changed, state.leaf, state.progress.fraction)
+      (state.parents, state.children, state.hub) = ([], [:], nil)
+      return (ended, (changed, state.leaf, state.progress.fraction))
     }
-    // Held children that other code continues to run.
-    let released = ended?.lettingGo() ?? []
-    ended = nil
-    ProgressNode.changeHolders(released)
+    withExtendedLifetime(ended) {}  // released outside the lock
     return result
   }
 
@@ -250,47 +210,6 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
       if next == nil { next = further.popLast() }
     }
   }
-
-  // MARK: - Holding children back
-
-  /// Incremented by each pause and resume.
-  var pauseRevision: Int { state.withLock { $0.hold.pauseRevision } }
-
-  /// Holds back the children that wait, in the whole tree below this node, or releases them.
-  ///
-  /// - Parameter revision: nothing happens if another change came after this revision; nil to
-  ///   change it anyway.
-  func setPaused(_ isPaused: Bool, ifStillAt revision: Int? = nil) {
-    guard state.withLock({ $0.hold.setPaused(isPaused, ifStillAt: revision) }) else { return }
-    applyHold()
-    updateHolds()
-  }
-
-  /// Adds a holder to each node and to the nodes inside, or removes one. A loop, because trees may
-  /// be deep.
-  private static func changeHolders(_ changes: [HoldChange]) {
-    var pending = changes
-    while let (node, difference) = pending.popLast() {
-      node.state.withLock { $0.hold.holders += difference }
-      node.applyHold()
-      pending += node.state.withLock { $0.holdChanges() }
-    }
-  }
-
-  private func applyHold() {
-    // The latest value wins if several threads change it.
-    var isHeld: Bool
-    repeat {
-      isHeld = state.withLock { $0.hold.isHeld }
-      source?.setHeld(isHeld)
-    } while state.withLock({ $0.hold.isHeld }) != isHeld
-  }
-
-  /// Notifies the children of changed holds. Each child counts its holders, so the order does not
-  /// matter.
-  private func updateHolds() {
-    ProgressNode.changeHolders(state.withLock { $0.holdChanges() })
-  }
 }
 
 extension ProgressNode: SourceMonitor {
@@ -303,12 +222,9 @@ extension ProgressNode: SourceMonitor {
 
   func source(_ source: WorkSource, willStart child: Operation, tag: Int) {
     if state.withLock({ $0.progress.misses(tag) }) { self.source(source, didAdd: child, tag: tag) }
+    guard let work = source.work(standingFor: child) else { return }
     var made: [SettlingOperation] = []
-    if let work = source.work(standingFor: child) {
-      link(work, tag, adding: &made)
-    } else {
-      linkPreparation(child, tag, adding: &made)
-    }
+    link(work, tag, adding: &made)
     SettlingOperation.watchForProgress(made)
   }
 

@@ -62,19 +62,14 @@ extension SettlingOperation {
   /// When the operation has succeeded, the `Progress` is finished. When the operation has failed or
   /// was cancelled, the `Progress` is cancelled, and keeps its fraction.
   ///
-  /// Cancelling the `Progress` cancels the operation. Pausing it holds back all children that wait
-  /// for their turn, in this composition and in the compositions inside, until it is resumed.
-  /// Running children continue, and `isSuspended` stays in effect.
-  ///
-  /// `cancel()`, `pause()` and `resume()` take effect before they return, like
-  /// ``SettlingOperation/cancel()`` and the `isSuspended` of a composite. After that, a child can
-  /// still start only if its turn has already come.
+  /// Cancelling the `Progress` cancels the operation, before `cancel()` returns. The `Progress`
+  /// cannot be paused: to hold back the children of a composite, set its `isSuspended`.
   ///
   /// The `Progress` has no children and no parent. On Linux `Progress` is not thread-safe, so
   /// adding this one to another may corrupt the heap. Instead, compose the operations, and show the
   /// progress of the composite.
   public final var progress: Progress {
-    progressNode().leaf { FoundationProgress(of: self) }.progress
+    progressNode().leaf { FoundationProgress(of: self) }
   }
 
   // MARK: - Reporting

@@ -29,10 +29,6 @@ extension ComposableOperation {
   /// these in opposite orders, one inside the other, can deadlock. Take them in the same order
   /// everywhere. Operations that a body starts by itself are not inside.
   ///
-  /// If the ``SettlingOperation/progress`` of the returned operation is paused before the operation
-  /// starts, the operation takes no room until it is resumed. Then it has the place in line of its
-  /// start. If it is paused later, it keeps its place in line or its room.
-  ///
   /// If the returned operation is cancelled while it waits, it leaves the line at once, cancels
   /// this operation without running it, and settles as cancelled. If it has lent its slot, it
   /// settles when the slot is returned. An operation that is heavier than the limit fails with
