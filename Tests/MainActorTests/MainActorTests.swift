@@ -167,6 +167,55 @@ struct MainActorTests {
     #expect(calls == 0)
   }
 
+  @Test("A tree observer gets the events of all operations in order, and later than they happen")
+  func treeObserver_isToldInOrder() async {
+    let leaf = HeldOperation<Int>("leaf")
+    let composite = CompositeOperation(operations: [leaf])
+    composite.name = "composite"
+    var events: [String] = []
+    let ended = Gate()
+    composite.addMainActorTreeObserver { operation, event in
+      MainActor.assertIsolated()
+      events.append("\(operation.name ?? "none"): \(event.kind)")
+      if operation === composite, event.kind == .settled { ended.open() }
+    }
+    composite.start()
+    #expect(events == [])
+    await leaf.started.wait()
+    leaf.finish(with: 1)
+    await ended.wait()
+    #expect(
+      events == [
+        "composite: started", "composite: childAdded", "leaf: started", "leaf: settled", "composite: settled",
+      ])
+  }
+
+  @Test("Removed on the main actor, a tree observer is not called again")
+  func treeObserver_removed_isNotCalled() async {
+    let operation = SimpleOperation { 1 }
+    var calls = 0
+    let token = operation.addMainActorTreeObserver { _, _ in calls += 1 }
+    operation.start()
+    token.remove()
+    await turnOfTheMainActor()
+    #expect(calls == 0)
+  }
+
+  @Test("Added to an operation that has settled, a tree observer is told of that later")
+  func treeObserver_ofSettledOperation_isToldOfTheEndLater() async {
+    let operation = SimpleOperation { 1 }
+    operation.start()
+    var events: [String] = []
+    let called = Gate()
+    operation.addMainActorTreeObserver { told, event in
+      events.append("\(told === operation) \(event)")
+      called.open()
+    }
+    #expect(events == [])
+    await called.wait()
+    #expect(events == ["true settled: success(1)"])
+  }
+
   @Test("3.1.9 run() and events() from the main actor come back to it")
   func run_fromMainActor_returnsToIt() async {
     let model = ForecastModel()

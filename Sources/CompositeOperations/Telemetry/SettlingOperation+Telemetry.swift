@@ -11,7 +11,7 @@ extension SettlingOperation {
   ///
   /// Each operation that runs reports ``TelemetryEvent/Kind/started``. Each operation reports its
   /// end: ``TelemetryEvent/Kind/succeeded``, ``TelemetryEvent/Kind/failed`` or
-  /// ``TelemetryEvent/Kind/cancelled``. See ``addTreeObserver(on:_:)`` for the operations that are
+  /// ``TelemetryEvent/Kind/cancelled``. See ``addTreeObserver(_:)`` for the operations that are
   /// included, for the events of operations that already run, and for the threads. The end of this
   /// operation is the last event. An operation in it may still execute then, such as work whose
   /// timeout settles at once. For such an operation ``TelemetryEvent/Kind/abandoned`` is reported
@@ -34,10 +34,10 @@ extension SettlingOperation {
   @discardableResult
   public final func report(to sink: some TelemetrySink) -> ObservationToken {
     let reporter = OperationReporter(sink, root: self)
-    let record = ObserverRecord(interests: [.tree, .leaving], at: .anywhere) { event, subject in
+    let record = ObserverRecord(interests: [.tree, .leaving]) { event, subject in
       if let subject { reporter.report(event, of: subject.operation) }
     }
-    return ObservationToken(record, in: add(record))
+    return add(record)
   }
 }
 
@@ -232,7 +232,7 @@ private final class OperationReporter: Sendable {
   }
 
   private func subject(of operation: Operation) -> String {
-    if let kind = (operation as? SettlingOperation)?.shownKind { return kind.title }
+    if let kind = (operation as? SettlingOperation)?.shownKind { return kind.rawValue }
     let type = ObjectIdentifier(type(of: operation))
     if let name = state.withLock({ $0.typeNames[type] }) { return name }
     let name =

@@ -81,8 +81,8 @@ struct LeakSubject: Sendable, CustomTestStringConvertible {
       leaf.addObserver { _ in probe.touch() }
       return leaf
     },
-    LeakSubject("observer of a simple operation, in a queue") { leaf, probe in
-      leaf.addObserver(on: OperationQueue()) { _ in probe.touch() }
+    LeakSubject("observer of a simple operation, on the main actor") { leaf, probe in
+      leaf.addMainActorObserver { _ in probe.touch() }
       leaf.reportProgress(0.5)
       return leaf
     },
@@ -108,9 +108,9 @@ struct LeakSubject: Sendable, CustomTestStringConvertible {
       composite.addTreeObserver { _, _ in probe.touch() }
       return composite
     },
-    LeakSubject("tree observer of a chain, in a queue") { leaf, probe in
+    LeakSubject("tree observer of a chain, on the main actor") { leaf, probe in
       let chain = zip(leaf.map { $0 }, succeeding(2)).then { succeeding($0.0) }
-      chain.addTreeObserver(on: OperationQueue()) { _, _ in probe.touch() }
+      chain.addMainActorTreeObserver { _, _ in probe.touch() }
       return chain
     },
     LeakSubject("event stream that is kept") { leaf, probe in

@@ -34,7 +34,7 @@ struct SelfCaptureTests {
         let composite = CompositeOperation(operations: [leaf, succeeding(2)])
         leaf.addObserver { _ in _ = composite.operations }
         composite.addObserver { _ in _ = composite.childOutcomes }
-        composite.addObserver(on: OperationQueue()) { _ in _ = composite.progress }
+        composite.addMainActorObserver { _ in _ = composite.progress }
         return composite
       },
       Circle("child's completion holds its composite") { leaf in

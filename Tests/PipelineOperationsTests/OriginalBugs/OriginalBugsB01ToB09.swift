@@ -100,7 +100,7 @@ struct OriginalBugsB01ToB09 {
   func b09_mainThreadMayWait() async {
     let told = EventRecorder<String>()
     let operation = Pipeline(Add(1)).then(Add(1)).operation(for: 1)
-    operation.addObserver(on: OperationQueue(limit: 1)) {
+    operation.addObserver {
       if let outcome = $0.outcome { told.record("\(outcome)") }
     }
     await MainActor.run { waitHere(for: operation) }

@@ -71,7 +71,10 @@ struct OriginalBugsB10ToB17 {
   func b16_mainThreadIsTheMainThread() async {
     let threads = EventRecorder<Bool>()
     let operation = Pipeline(Add(1)).operation(for: 1)
-    operation.addObserver(on: .main) { if $0.kind == .settled { threads.record(isOnMainQueue()) } }
+    operation.addMainActorObserver { event in
+      MainActor.preconditionIsolated()
+      if event.kind == .settled { threads.record(true) }
+    }
     operation.start()
     await threads.wait(forCount: 1)
     #expect(threads.events == [true])

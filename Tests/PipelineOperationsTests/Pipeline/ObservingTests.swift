@@ -18,19 +18,6 @@ struct ObservingTests {
     #expect(log.events == Array(1...50))
   }
 
-  @Test func observer_onAQueue_isToldThere() async {
-    let queue = OperationQueue(limit: 1)
-    queue.name = "delivery"
-    let log = EventRecorder<String>()
-    let operation = Pipeline(Add(1)).operation(for: 1)
-    operation.addObserver(on: queue) { event in
-      if event.kind == .settled { log.record(OperationQueue.current?.name ?? "none") }
-    }
-    operation.start()
-    await log.wait(forCount: 1)
-    #expect(log.events == ["delivery"])
-  }
-
   @Test func lastObserver_thatLeaves_cancelsARunThatIsSetToThat() async {
     let held = HeldStep()
     let operation = Pipeline(held).operation(for: 1)

@@ -20,13 +20,15 @@ struct ObserverRemovalTests {
   }
 
   private static func observe(
-    _ operation: Operation, _ events: EventRecorder<String>, on queue: OperationQueue? = nil
+    _ operation: HeldOperation<Int>, _ events: EventRecorder<String>, onMainActor: Bool = false
   ) -> (ObservationToken, WeakReference<ReleaseProbe>) {
     let probe = ReleaseProbe(Gate())
-    let token = (operation as! HeldOperation<Int>).addObserver(on: queue) { event in
+    let observer: @Sendable (OperationEvent) -> Void = { event in
       probe.touch()
       events.record("\(event)")
     }
+    let token =
+      onMainActor ? operation.addMainActorObserver { observer($0) } : operation.addObserver(observer)
     return (token, WeakReference(probe))
   }
 
@@ -41,29 +43,16 @@ struct ObserverRemovalTests {
     #expect(events.count == 2)
   }
 
-  @Test func observer_removedWhileEventsWaitForItsQueue_isNotToldOfThem() async {
-    let queue = OperationQueue(limit: 1, suspended: true)
-    let events = EventRecorder<String>()
-    let operation = succeeding(1)
-    let token = operation.addObserver(on: queue) { events.record("\($0)") }
-    operation.start()
-    token.remove()
-    queue.isSuspended = false
-    await queue.addBarrierAndWait()
-    #expect(events.count == 0)
-  }
-
-  @Test func observer_removedWhileItsQueueIsSuspended_isReleasedAtOnceAndOthersAreTold() async {
-    let queue = OperationQueue(limit: 1, suspended: true)
+  @Test @MainActor
+  func observer_removedWhileEventsWaitForTheMainActor_isReleasedAtOnceAndOthersAreTold() async {
     let events = EventRecorder<String>()
     let operation = HeldOperation<Int>()
-    let (token, probe) = ObserverRemovalTests.observe(operation, events, on: queue)
-    operation.addObserver(on: queue) { events.record("second: \($0.kind)") }
+    let (token, probe) = ObserverRemovalTests.observe(operation, events, onMainActor: true)
+    operation.addMainActorObserver { events.record("second: \($0.kind)") }
     operation.start()
     token.remove()
     #expect(probe.object == nil)
     operation.finish(with: 1)
-    queue.isSuspended = false
     await events.wait(forCount: 2)
     #expect(events.events == ["second: started", "second: settled"])
   }
@@ -128,12 +117,5 @@ struct ObserverRemovalTests {
     reader.cancel()
     await operation.cancelRequested.wait()
     #expect(await settled(operation).isCancelled)
-  }
-}
-
-extension OperationQueue {
-  /// Waits until all operations added before have run.
-  func addBarrierAndWait() async {
-    await withCheckedContinuation { continuation in addBarrierBlock { continuation.resume() } }
   }
 }

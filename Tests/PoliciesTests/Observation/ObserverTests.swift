@@ -123,15 +123,12 @@ struct ObserverTests {
     #expect(events.events == ["settled: success(2)"])
   }
 
-  @Test func observer_addedToSettledOperation_isToldOfEndAtOnce() async {
+  @Test func observer_addedToSettledOperation_isToldOfEndAtOnce() {
     let events = EventRecorder<String>()
     let operation = succeeding(3)
     operation.start()
     operation.addObserver { events.record("\($0)") }
     #expect(events.events == ["settled: success(3)"])
-    operation.addObserver(on: OperationQueue()) { events.record("queue: \($0)") }
-    await events.wait(forCount: 2)
-    #expect(events.events.last == "queue: settled: success(3)")
   }
 
   @Test func observers_several_areToldInTheOrderOfAdding() {
@@ -161,61 +158,11 @@ struct ObserverTests {
     }
   }
 
-  @Test func observer_withSerialQueue_isToldOfWhatComesMeanwhileAfterOthersHadTheirTurn() async {
-    let queue = OperationQueue(limit: 1), events = EventRecorder<String>()
-    let operation = HeldOperation<Int>()
-    operation.addObserver(on: queue) { [weak operation] event in
-      events.record("\(event)")
-      guard event.kind == .started else { return }
-      queue.addOperation { events.record("other") }
-      operation?.reportProgress(0.5)
-    }
-    operation.start()
-    await events.wait(forCount: 3)
-    #expect(events.events == ["started", "other", "progress: 0.5"])
-    operation.finish(with: 1)
-  }
-
-  @Test(arguments: [1, 4])
-  func observer_withQueue_isToldThereInOrderAndOneAtATime(limit: Int) async {
-    let queue = OperationQueue(limit: limit)
-    queue.name = "observers"
-    let events = EventRecorder<String>()
-    let gauge = ConcurrencyGauge()
-    let operation = HeldOperation<Int>()
-    operation.addObserver(on: queue) { event in
-      gauge.enter()
-      events.record("\(event) in \(OperationQueue.current?.name ?? "none")")
-      gauge.leave()
-    }
-    operation.start()
-    operation.reportProgress(0.25)
-    operation.reportProgress(0.5)
-    operation.cancel()
-    operation.finish(with: 1)
-    await events.wait(forCount: 5)
-    let expected = ["started", "progress: 0.25", "progress: 0.5", "cancelled", "settled: cancelled"]
-    #expect(events.events == expected.map { "\($0) in observers" })
-    #expect(gauge.maximum == 1)
-  }
-
-  @Test(arguments: [1, 4])
-  func observers_sharingAQueue_areToldInTheOrderOfAdding(limit: Int) async {
-    let queue = OperationQueue(limit: limit)
-    await ObserverTests.expectOrder { operation, observer in operation.addObserver(on: queue, observer) }
-  }
-
   @Test func observers_onTheMainActor_areToldInTheOrderOfAdding() async {
-    await ObserverTests.expectOrder { operation, observer in operation.addMainActorObserver { observer($0) } }
-  }
-
-  private static func expectOrder(
-    of add: (SettlingOperation, _ observer: @escaping @Sendable (OperationEvent) -> Void) -> ObservationToken
-  ) async {
     for _ in 0..<500 {
       let operation = succeeding(1).map { $0 + 1 }
       let calls = EventRecorder<String>()
-      for number in 0..<4 { _ = add(operation) { calls.record("\($0.kind) \(number)") } }
+      for number in 0..<4 { operation.addMainActorObserver { calls.record("\($0.kind) \(number)") } }
       operation.start()
       await calls.wait { $0.count { $0.hasPrefix("settled") } == 4 }
       for kind in ["started", "settled"] {
@@ -223,34 +170,5 @@ struct ObserverTests {
         #expect(told == (0..<4).map { "\(kind) \($0)" })
       }
     }
-  }
-
-  @Test func observer_withQueueWhoseOperationsAreCancelled_losesNothing() async {
-    let queue = OperationQueue(limit: 1, suspended: true)
-    let events = EventRecorder<String>()
-    let operation = succeeding(1)
-    operation.addObserver(on: queue) { events.record("\($0)") }
-    operation.start()
-    queue.cancelAllOperations()
-    queue.isSuspended = false
-    await events.wait(forCount: 2)
-    #expect(events.events == ["started", "settled: success(1)"])
-  }
-
-  private final class EqualQueue: OperationQueue, @unchecked Sendable {
-    override func isEqual(_ object: Any?) -> Bool { object is EqualQueue }
-    override var hash: Int { 1 }
-  }
-
-  @Test func observers_inQueuesThatCallThemselvesEqual_areCalledEachInItsOwn() async {
-    let operation = succeeding(1)
-    let (first, second) = (EqualQueue(), EqualQueue())
-    first.isSuspended = true
-    let called = Gate()
-    operation.addObserver(on: first) { _ in }
-    operation.addObserver(on: second) { _ in called.open() }
-    operation.start()
-    await called.wait()
-    first.isSuspended = false
   }
 }

@@ -17,8 +17,8 @@ struct TreeObserverTests {
   private func title(_ operation: Operation) -> String { operation.name ?? "\(type(of: operation))" }
 
   @discardableResult
-  private func watch(_ operation: SettlingOperation, on queue: OperationQueue? = nil) -> ObservationToken {
-    operation.addTreeObserver(on: queue) { [told] operation, event in told.record(describe(operation, event)) }
+  private func watch(_ operation: SettlingOperation) -> ObservationToken {
+    operation.addTreeObserver { [told] operation, event in told.record(describe(operation, event)) }
   }
 
   private func named<O: Operation>(_ name: String, _ operation: O) -> O {
@@ -257,14 +257,11 @@ struct TreeObserverTests {
 
   // MARK: - Where, and how long
 
-  @Test func inAQueue_allAreToldThere_inOrder() async {
-    let queue = OperationQueue()
-    let elsewhere = Locked(0)
+  @Test func onTheMainActor_allAreToldThere_inOrder() async {
     func start() -> WeakReference<CompositeOperation> {
       let children = (0..<50).map { succeeding($0, named: "\($0)") }
       let root = named("root", CompositeOperation(operations: children))
-      watch(root, on: queue)
-      root.addTreeObserver(on: queue) { _, _ in if OperationQueue.current !== queue { elsewhere.increment() } }
+      root.addMainActorTreeObserver { [self] operation, event in told.record(describe(operation, event)) }
       OperationQueue().addOperation(root)
       return WeakReference(root)
     }
@@ -277,7 +274,6 @@ struct TreeObserverTests {
           "\(child): started", "\(child): settled: success(\(child))",
         ])
     }
-    #expect(elsewhere.current == 0)
   }
 
   @Test func twoObservers_areToldInTheOrderOfAdding() async {

@@ -4,67 +4,39 @@ import Foundation
 final class ObserverRecord: Sendable {
   typealias Body = @Sendable (OperationEvent, EventSubject?) -> Void
 
-  /// Where the observer is called.
-  enum Place {
-    /// On the delivering thread.
-    case anywhere
-    /// In a queue or on the main actor, in order with the other observers of the operation that are
-    /// called there.
-    case mailbox(ObserverMailbox.Place)
-  }
-
-  private struct State {
-    /// Nil once the observer was removed or has received the last event.
-    var body: Body?
-    /// Where the observer's events wait; nil for an observer that is called on the delivering
-    /// thread.
-    var mailbox: ObserverMailbox?
-  }
-
   /// The events that the observer receives.
   let interests: ObserverInterests
-  let place: Place
-  private let state: LockBox<State>
+  /// Whether the main actor calls the observer, instead of the delivering thread.
+  private let isOnMainActor: Bool
+  /// Nil once the observer was removed or has received the last event.
+  private let body: LockBox<Body?>
 
-  init(interests: ObserverInterests, at place: Place, _ body: @escaping Body) {
+  init(interests: ObserverInterests, onMainActor isOnMainActor: Bool = false, _ body: @escaping Body) {
     self.interests = interests
-    self.place = place
-    self.state = LockBox(State(body: body))
+    self.isOnMainActor = isOnMainActor
+    self.body = LockBox(body)
   }
 
-  /// Shares a mailbox with earlier observers. Called before the first delivery.
-  func share(_ mailbox: ObserverMailbox) {
-    state.withLock { $0.mailbox = mailbox }
-  }
-
-  /// Calls the observer on this thread, or puts the event into its mailbox. Called for one event at
-  /// a time.
+  /// Calls the observer on this thread, or lets the main actor call it. Called for one event at a
+  /// time.
   ///
   /// - Parameter subject: the operation of the event, if the observer needs it.
   func deliver(_ event: OperationEvent, of subject: EventSubject?) {
-    guard case .mailbox(let place) = place else { return call(event, of: subject) }
-    let mailbox: ObserverMailbox? = state.withLock { state in
-      guard state.body != nil else { return nil }
-      let mailbox = state.mailbox ?? ObserverMailbox(at: place)
-      state.mailbox = mailbox
-      return mailbox
-    }
-    mailbox?.deliver(event, of: subject, to: self)
+    guard isOnMainActor else { return call(event, of: subject) }
+    // The main actor runs these in the order in which they are made.
+    onMainActor { [self] in call(event, of: subject) }
+  }
+
+  private func call(_ event: OperationEvent, of subject: EventSubject?) {
+    guard let body = body.withLock({ $0 }) else { return }
+    ThreadContext.current.runUserCode { body(event, subject) }
+    if case .settled = event.content, subject?.isInner != true { end() }
   }
 
   /// Releases the observer. No call of it begins after this.
   func end() {
-    var ended = State()
-    state.withLock { swap(&ended, &$0) }
-    // Outside the lock, like the release.
-    ended.mailbox?.dropEvents(for: self)
-  }
-
-  /// Calls the observer, on this thread.
-  func call(_ event: OperationEvent, of subject: EventSubject?) {
-    guard let body = state.withLock({ $0.body }) else { return }
-    ThreadContext.current.runUserCode { body(event, subject) }
-    if case .settled = event.content, subject?.isInner != true { end() }
+    let ended = body.withLock { $0.take() }
+    withExtendedLifetime(ended) {}  // released outside the lock
   }
 }
 

@@ -14,9 +14,6 @@ struct ObserverState {
   }
 
   private(set) var records: [ObserverRecord] = []
-  /// One mailbox for each queue in which observers are called, and one for the main actor. Kept to
-  /// the end, because events may wait there.
-  private var places: [ObserverMailbox] = []
   private var mailbox: [Delivery] = []
   private var first = 0
   private(set) var isDelivering = false
@@ -84,19 +81,11 @@ struct ObserverState {
   }
 
   mutating func add(_ record: ObserverRecord) -> Bool {
-    if case .mailbox(let place) = record.place { record.share(mailbox(at: place)) }
     guard let outcome else {
       records.append(record)
       return false
     }
     return deposit(.event(.settled(outcome), to: [record]))
-  }
-
-  private mutating func mailbox(at place: ObserverMailbox.Place) -> ObserverMailbox {
-    if let shared = places.first(where: { $0.place == place }) { return shared }
-    let made = ObserverMailbox(at: place)
-    places.append(made)
-    return made
   }
 
   private mutating func deposit(_ delivery: Delivery) -> Bool {

@@ -21,11 +21,11 @@ extension SettlingOperation {
     bufferingPolicy: AsyncStream<OperationEvent>.Continuation.BufferingPolicy = .bufferingNewest(1024)
   ) -> AsyncStream<OperationEvent> {
     let (stream, feed) = EventFeed<OperationEvent>.makeStream(bufferingPolicy: bufferingPolicy)
-    let record = ObserverRecord(interests: .everything, at: .anywhere) { event, _ in
+    let record = ObserverRecord(interests: .everything) { event, _ in
       feed.put(event)
       if case .settled = event.content { feed.end() }
     }
-    let token = ObservationToken(record, in: add(record))
+    let token = add(record)
     // The token keeps neither the record nor the hub, so nothing here keeps itself alive.
     feed.whenTerminated { token.remove() }
     return stream

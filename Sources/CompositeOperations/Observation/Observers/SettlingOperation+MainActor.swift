@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 // Completions and observers for code whose state belongs to the main actor.
 
@@ -35,10 +35,45 @@ extension SettlingOperation {
   public final func addMainActorObserver(
     _ observer: @escaping @MainActor @Sendable (OperationEvent) -> Void
   ) -> ObservationToken {
-    let record = ObserverRecord(interests: .everything, at: .mailbox(.mainActor)) { event, _ in
+    let record = ObserverRecord(interests: .everything, onMainActor: true) { event, _ in
       MainActor.assumeIsolated { observer(event) }
     }
-    return ObservationToken(record, in: add(record))
+    return add(record)
+  }
+
+  /// Adds an observer that is called on the main actor with the events of the operation and of all
+  /// operations in it.
+  ///
+  /// ```swift
+  /// @MainActor final class BackupModel {
+  ///   var log: [String] = []
+  ///
+  ///   func follow(_ backup: CompositeOperation) {
+  ///     backup.addMainActorTreeObserver { [weak self] operation, event in
+  ///       self?.log.append("\(operation.name ?? "operation"): \(event)")
+  ///     }
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// The events are those of ``addTreeObserver(_:)``. How they arrive is described at
+  /// ``addMainActorObserver(_:)``: in order, one at a time, and never inside the call that caused
+  /// the event.
+  ///
+  /// - Parameter observer: the observer. Receives the operation and its event. Released on the main
+  ///   actor after `settled` of this operation. Also released when it is removed, or when this
+  ///   operation is released unsettled.
+  /// - Returns: a token that removes the observer; it need not be kept. If `remove()` is called on
+  ///   the main actor, the observer is not called after that.
+  @discardableResult
+  public final func addMainActorTreeObserver(
+    _ observer: @escaping @MainActor @Sendable (_ operation: Operation, _ event: OperationEvent) -> Void
+  ) -> ObservationToken {
+    let record = ObserverRecord(interests: [.tree, .stays], onMainActor: true) { event, subject in
+      guard let subject else { return }
+      MainActor.assumeIsolated { observer(subject.operation, event) }
+    }
+    return add(record)
   }
 }
 
@@ -99,4 +134,13 @@ private final class MainActorCompletion<Value: Sendable>: SettlementObserver {
       completion?(typed)
     }
   }
+}
+
+/// Runs a closure on the main actor, never inside this call.
+///
+/// This uses a task rather than a block in the main queue. When `dispatchMain()` serves that queue
+/// on Linux, its blocks run on any thread, and are not isolated to the main actor.
+func onMainActor(_ body: @escaping @MainActor @Sendable () -> Void) {
+  // Detached: without the task-local values of the task that settles the operation.
+  _ = Task.detached(priority: .userInitiated) { @MainActor in body() }
 }

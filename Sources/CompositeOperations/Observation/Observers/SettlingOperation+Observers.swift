@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 extension SettlingOperation {
   /// Adds an observer that is called with the operation's events from now on, until the operation
@@ -10,14 +10,16 @@ extension SettlingOperation {
   /// }
   /// ```
   ///
-  /// The observer is called in the order of events, for one event at a time, under no lock. With a
-  /// queue, it is called in that queue. Without a queue, it is called on the thread that caused the
-  /// event, or on another thread that is calling the observers of this operation at that moment.
-  /// Observers are called in the order in which they were added; one that is added after the
-  /// operation has settled may come before earlier ones that still have events to receive. An
-  /// observer without a queue delays the operation, so it should not block: `main` runs after
-  /// `started` was delivered, and the parent composite and awaiting tasks continue after `settled`
-  /// was delivered.
+  /// The observer is called in the order of events, for one event at a time, under no lock. It is
+  /// called on the thread that caused the event, or on another thread that is calling the observers
+  /// of this operation at that moment. Observers are called in the order in which they were added;
+  /// one that is added after the operation has settled may come before earlier ones that still have
+  /// events to receive.
+  ///
+  /// An observer delays the operation, so it should not block: `main` runs after `started` was
+  /// delivered, and the parent composite and awaiting tasks continue after `settled` was delivered.
+  /// For longer work, hop to a queue or a task in the observer. To be called on the main actor, use
+  /// ``addMainActorObserver(_:)``.
   ///
   /// An observer may call any method of the operation. The call takes effect at once, and the
   /// resulting event is delivered after this observer and the others have returned. If an observer
@@ -25,21 +27,13 @@ extension SettlingOperation {
   /// receives the events from then on.
   ///
   /// If the operation has already settled, the observer is called with `settled` at once, on the
-  /// calling thread or in its queue.
+  /// calling thread.
   ///
-  /// - Parameters:
-  ///   - queue: where to call the observer, for one event at a time, whatever the queue's limit.
-  ///     `cancelAllOperations()` of the queue drops no events.
-  ///   - observer: the observer. Released after `settled`, or when it is removed.
+  /// - Parameter observer: the observer. Released after `settled`, or when it is removed.
   /// - Returns: a token that removes the observer; it need not be kept.
   @discardableResult
-  public final func addObserver(
-    on queue: OperationQueue? = nil, _ observer: @escaping @Sendable (OperationEvent) -> Void
-  ) -> ObservationToken {
-    let record = ObserverRecord(interests: .everything, at: queue.map { .mailbox(.queue($0)) } ?? .anywhere) {
-      event, _ in observer(event)
-    }
-    return ObservationToken(record, in: add(record))
+  public final func addObserver(_ observer: @escaping @Sendable (OperationEvent) -> Void) -> ObservationToken {
+    add(ObserverRecord(interests: .everything) { event, _ in observer(event) })
   }
 
   /// Adds an internal observer of the start, a cancel and the end. The observer costs next to
@@ -47,15 +41,14 @@ extension SettlingOperation {
   @discardableResult
   package final func addLifecycleObserver(_ observer: @escaping @Sendable (OperationEvent) -> Void) -> ObservationToken
   {
-    let record = ObserverRecord(interests: [], at: .anywhere) { event, _ in observer(event) }
-    return ObservationToken(record, in: add(record))
+    add(ObserverRecord(interests: []) { event, _ in observer(event) })
   }
 
   /// Adds an internal observer of progress, which does not count for
   /// `cancelsWhenLastObserverLeaves`.
   package final func addProgressObserver(_ observer: @escaping @Sendable (_ fraction: Double) -> Void) {
     _ = add(
-      ObserverRecord(interests: .progress, at: .anywhere) { event, _ in
+      ObserverRecord(interests: .progress) { event, _ in
         if let fraction = event.fractionCompleted { observer(fraction) }
       })
   }
@@ -89,21 +82,23 @@ extension SettlingOperation {
     }
   }
 
-  /// Adds an observer. Returns the hub of the operation; nil if the operation had already settled
-  /// and the observer was notified of that.
-  final func add(_ record: ObserverRecord) -> ObserverHub? {
-    guard let (hub, delivers) = withHub({ ($0, $0.adding(record)) }) else {
-      if let outcome = erasedOutcome {
-        let isTree = record.interests.contains(.tree)
-        record.deliver(.settled(outcome), of: isTree ? EventSubject(operation: self, isInner: false) : nil)
-      }
-      return nil
+  /// Adds an observer. If the operation has settled, the observer is notified of that.
+  final func add(_ record: ObserverRecord) -> ObservationToken {
+    let added = withHub { ($0, $0.adding(record)) }
+    if let (hub, delivers) = added {
+      delivers?.deliver()
+      if record.interests.contains(.children), let source { hub.monitor(source) }
+      if record.interests.contains(.tree) { hub.watchTree(of: self) }
+      if record.interests.contains(.progress) { reportProgress(to: hub) }
+    } else if let outcome = erasedOutcome {
+      let isTree = record.interests.contains(.tree)
+      record.deliver(.settled(outcome), of: isTree ? EventSubject(operation: self, isInner: false) : nil)
     }
-    delivers?.deliver()
-    if record.interests.contains(.children), let source { hub.monitor(source) }
-    if record.interests.contains(.tree) { hub.watchTree(of: self) }
-    if record.interests.contains(.progress) { reportProgress(to: hub) }
-    return hub
+    return ObservationToken { [weak record, weak hub = added?.0] in
+      guard let record else { return }
+      record.end()
+      hub?.remove(record)
+    }
   }
 }
 

@@ -32,30 +32,25 @@ extension SettlingOperation {
   /// If the observer is added while the operation runs, it receives the events from then on, not
   /// earlier ones.
   ///
-  /// Order, threads and removal are those of ``addObserver(on:_:)``, for the whole tree. The
+  /// Order, threads and removal are those of ``addObserver(_:)``, for the whole tree. The
   /// observer is called for one event at a time. It is called on the thread that caused the event,
-  /// or on a thread that is calling the observers of this operation at that moment. So an observer
-  /// without a queue may be called on a thread that does not run the operation of the event, and
-  /// the state of that operation may have changed by then. The calling thread continues with its
-  /// own work only when no event is left, so the observer should be quick. This operation keeps the
-  /// observer until the operation has settled.
+  /// or on a thread that is calling the observers of this operation at that moment. So it may be
+  /// called on a thread that does not run the operation of the event, and the state of that
+  /// operation may have changed by then. The calling thread continues with its own work only when
+  /// no event is left, so the observer should be quick. This operation keeps the observer until the
+  /// operation has settled.
   ///
-  /// - Parameters:
-  ///   - queue: where to call the observer, for one event at a time, whatever the queue's limit.
-  ///   - observer: the observer. Receives the operation and its event. Released after `settled` of
-  ///     this operation, or when it is removed.
+  /// - Parameter observer: the observer. Receives the operation and its event. Released after
+  ///   `settled` of this operation, or when it is removed.
   /// - Returns: a token that removes the observer; it need not be kept.
   @discardableResult
   public final func addTreeObserver(
-    on queue: OperationQueue? = nil,
     _ observer: @escaping @Sendable (_ operation: Operation, _ event: OperationEvent) -> Void
   ) -> ObservationToken {
-    let record = ObserverRecord(
-      interests: [.tree, .stays], at: queue.map { .mailbox(.queue($0)) } ?? .anywhere
-    ) { event, subject in
+    let record = ObserverRecord(interests: [.tree, .stays]) { event, subject in
       if let subject { observer(subject.operation, event) }
     }
-    return ObservationToken(record, in: add(record))
+    return add(record)
   }
 }
 
