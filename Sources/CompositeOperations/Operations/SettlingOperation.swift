@@ -118,7 +118,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   /// The kind of operation, if its type does not tell.
   package var form: OperationKind? { nil }
 
-  final var formDescription: String? { form?.title }
+  final var formDescription: String? { form?.rawValue }
 
   /// A name for errors, drawings and timelines. An operation that a policy,
   /// ``ComposableOperation/map(_:)`` or a similar method returns has the name of the wrapped

@@ -44,11 +44,6 @@ extension Operation {
   }
 }
 
-extension OperationKind {
-  /// ``ComposableOperation/guarded(by:)``.
-  public static let guarded = OperationKind(rawValue: "guarded")
-}
-
 // MARK: - The breaker
 
 /// Keeps operations from running while a resource that they share fails: see

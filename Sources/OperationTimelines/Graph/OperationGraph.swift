@@ -42,7 +42,7 @@ struct OperationGraph {
       let known = source?.knownChildren ?? KnownChildren()
       var contents: GraphDescription?
       if known.isWorthDrawing, depth < OperationGraph.maxDepth {
-        contents = self.level(of: known, title: source?.kind.title ?? "", depth: depth + 1)
+        contents = self.level(of: known, title: source?.kind.rawValue ?? "", depth: depth + 1)
       }
       description.nodes.append(
         GraphDescription.Node(
@@ -103,7 +103,7 @@ struct OperationGraph {
     // arrow.
     if let name = own.map(\.givenName) ?? operation.name, !name.isEmpty { return name }
     guard let own else { return "\(type(of: operation))" }
-    return own.source?.kind.title ?? type(of: own).typeDescription
+    return own.source?.kind.rawValue ?? type(of: own).typeDescription
   }
 
   private static func state(of operation: Operation) -> GraphDescription.State {

@@ -92,7 +92,7 @@ enum TimelinePage {
     ]
     return """
       {"title":\(string(title)),
-      "peak":\(timeline.peakConcurrency),"wrappers":[\(list(kinds.values.filter { OperationKind(rawValue: $0).isWrapper }))],
+      "peak":\(timeline.peakConcurrency),"wrappers":[\(list(kinds.values.filter { Timeline.Kind(rawValue: $0).isWrapper }))],
       "start":\(timeline.start.nanoseconds),"end":\(timeline.end.nanoseconds),
       "fields":[\(list(fields))],
       "types":[\(list(types.values))],

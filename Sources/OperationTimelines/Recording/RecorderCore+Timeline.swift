@@ -212,7 +212,8 @@ private struct TimelineResolution {
     let started = record.started.map { min($0, record.settled ?? $0) }
     return Timeline.Entry(
       id: number, parent: parent, name: record.name, type: typeName(record.type),
-      kind: record.kind ?? (record.isPlain ? .plain : .operation), queued: .nanoseconds(record.first),
+      kind: record.kind.map { Timeline.Kind(rawValue: $0.rawValue) } ?? (record.isPlain ? .plain : .operation),
+      queued: .nanoseconds(record.first),
       started: started.map { .nanoseconds($0) }, settled: record.settled.map { .nanoseconds($0) }, ending: ending,
       thread: record.thread, attempt: record.attempt, tag: Int(key.tag))
   }

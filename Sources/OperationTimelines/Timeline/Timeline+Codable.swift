@@ -73,7 +73,7 @@ extension Timeline.Entry: Codable {
       id: try container.decode(Int.self, forKey: .id), parent: try container.decodeIfPresent(Int.self, forKey: .parent),
       name: try container.decodeIfPresent(String.self, forKey: .name),
       type: try container.decodeIfPresent(String.self, forKey: .type) ?? "Operation",
-      kind: try container.decodeIfPresent(OperationKind.self, forKey: .kind) ?? .operation,
+      kind: try container.decodeIfPresent(Timeline.Kind.self, forKey: .kind) ?? .operation,
       queued: try time(.queued) ?? .zero, started: try time(.started), settled: try time(.settled), ending: ending,
       thread: try container.decodeIfPresent(Timeline.Thread.self, forKey: .thread),
       attempt: try container.decodeIfPresent(Int.self, forKey: .attempt) ?? 1,

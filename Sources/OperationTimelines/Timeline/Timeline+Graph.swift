@@ -25,7 +25,7 @@ extension Timeline {
         addFlat(place, of: tree, to: &graph)
         continue
       }
-      var contents = GraphDescription(title: entries[place].kind.title)
+      var contents = GraphDescription(title: entries[place].kind.rawValue)
       add(children, of: tree, to: &contents, depth: depth + 1)
       if entries[place].kind.isOrdered {
         for (from, to) in zip(children, children.dropFirst()) {

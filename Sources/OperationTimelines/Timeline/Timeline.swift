@@ -52,7 +52,7 @@ extension Timeline {
     /// The operation's type.
     public var type: String
     /// What the operation is: one unit of work, or which kind of composition.
-    public var kind: OperationKind
+    public var kind: Kind
     /// When the composition around it took it over, or the recorder was attached to it.
     public var queued: Duration
     /// When it started; nil if it has not, or settled without starting.
@@ -84,7 +84,7 @@ extension Timeline {
     ///   - attempt: which attempt it was.
     ///   - tag: its place among its siblings.
     package init(
-      id: Int, parent: Int? = nil, name: String? = nil, type: String = "Operation", kind: OperationKind = .operation,
+      id: Int, parent: Int? = nil, name: String? = nil, type: String = "Operation", kind: Kind = .operation,
       queued: Duration = .zero, started: Duration? = nil, settled: Duration? = nil, ending: Ending? = nil,
       thread: Thread? = nil, attempt: Int = 1, tag: Int = 0
     ) {
@@ -105,11 +105,11 @@ extension Timeline {
     /// The title to show: the name, or else the kind or type.
     public var title: String {
       if let name, !name.isEmpty { return name }
-      return kind.isUnit ? type : kind.title
+      return kind.isUnit ? type : kind.rawValue
     }
 
     /// The title, with the kind if it is a wrapper, which mostly has the name of what it wraps.
-    var titleWithKind: String { kind.isWrapper && title != kind.title ? "\(title) (\(kind.title))" : title }
+    var titleWithKind: String { kind.isWrapper && title != kind.rawValue ? "\(title) (\(kind.rawValue))" : title }
 
     var lastInstant: Duration { settled ?? started ?? queued }
   }

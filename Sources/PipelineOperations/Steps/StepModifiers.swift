@@ -128,11 +128,6 @@ private struct QueuedStep<Base: PipelineStep>: PipelineStep {
   }
 }
 
-extension OperationKind {
-  /// A step in a queue of its own.
-  fileprivate static let queue = OperationKind(rawValue: "queue")
-}
-
 extension PipelineStep {
   /// The operation with the name of the step, which errors of policies mention.
   fileprivate func namedOperation(for input: Input) throws -> SimpleOperation<Output> {

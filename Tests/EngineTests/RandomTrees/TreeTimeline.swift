@@ -21,7 +21,7 @@ struct TreeTimeline {
     let timeline = recorder.timeline
     var complaints = TimelineSoundness.complaints(about: timeline)
     // These have the names of their wrapped operations.
-    let wrappers: [OperationKind] = [.map, .mapAsync, .recover, .settled, .timeout, .retry, .condition, .exclusive]
+    let wrappers: [Timeline.Kind] = [.map, .mapAsync, .recover, .settled, .timeout, .retry, .condition, .exclusive]
     let byName = Dictionary(grouping: timeline.entries.filter { !wrappers.contains($0.kind) }, by: { $0.name ?? "" })
     for (name, entries) in byName where name != "" && entries.count > (repeated.contains(name) ? 2 : 1) {
       complaints.append("\(name) was recorded \(entries.count) times")

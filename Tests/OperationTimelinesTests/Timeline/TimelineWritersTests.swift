@@ -138,7 +138,7 @@ struct TimelineWritersTests {
 
   @Test("The page says exactly how many units of work ran at once")
   func html_ofManyShortEntries_tellsTheExactMaximum() throws {
-    func most(_ spans: [(from: Int, to: Int?)], kind: OperationKind = .operation) throws -> Int {
+    func most(_ spans: [(from: Int, to: Int?)], kind: Timeline.Kind = .operation) throws -> Int {
       let root = Timeline.Entry(id: 0, kind: .parallel, started: .zero, settled: .seconds(1), ending: .success)
       let timeline = Timeline(
         entries: [root]
