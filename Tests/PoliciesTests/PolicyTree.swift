@@ -123,12 +123,12 @@ final class PolicyTreeBuilder: Sendable {
   private func retry(
     _ attempts: [PolicyTree], _ delay: Duration, asSequence: Bool, in place: Place?
   ) -> SimpleOperation<Int> {
-    let policy = RetryPolicy(maxAttempts: attempts.count, backoff: .constant(delay), jitter: .none)
     guard asSequence else {
+      let policy = RetryPolicy(maxAttempts: attempts.count, backoff: .constant(delay), jitter: .none)
       return retrying(policy, clock: clock) { [self] in operation(attempts[$0.number - 1], in: place) }
     }
     return CompositeOperation(
-      sequence: RetrySequence(policy, clock: clock) { [self] in operation(attempts[$0 - 1], in: place) }
+      sequence: RetrySequence(maxAttempts: attempts.count) { [self] in operation(attempts[$0 - 1], in: place) }
     ).map { $0.count }
   }
 

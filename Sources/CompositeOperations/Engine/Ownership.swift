@@ -23,13 +23,7 @@ extension Operation {
   /// Adopts the operation as the next one of a sequence. Returns the error if that is impossible.
   final var refusalAsNextOperation: OperationError? {
     let isTakenOver = isOwn ? asOwn.adopt() : takeOver()
-    return isTakenOver ? nil : refusal
-  }
-
-  /// The error if the operation was started, queued or adopted before.
-  final var refusalIfTaken: OperationError? { isTaken ? refusal : nil }
-
-  private final var refusal: OperationError {
+    if isTakenOver { return nil }
     let hasEnded = (self as? SettlingOperation)?.state.current.isSettled ?? isFinished
     return OperationError(hasEnded ? .alreadyFinished : .alreadyInUse, operation: self)
   }

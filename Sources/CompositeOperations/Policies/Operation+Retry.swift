@@ -1,6 +1,6 @@
 import Foundation
 
-// Attempts until one succeeds: `retrying`. `RetrySequence` does the same in a sequence.
+// Attempts until one succeeds: `retrying`.
 
 /// Makes attempts until one succeeds.
 ///

@@ -255,17 +255,6 @@ struct LeakSubject: Sendable, CustomTestStringConvertible {
       }
       return retrying(policy) { $0.number == 1 ? leaf : succeeding($0.number) }
     },
-    LeakSubject("policy of a RetrySequence") { leaf, probe in
-      let policy = RetryPolicy(maxAttempts: 2, backoff: .constant(.microseconds(10))) { _, _ in
-        probe.touch()
-        return .retry
-      }
-      return CompositeOperation(
-        sequence: RetrySequence(policy) { attempt in
-          probe.touch()
-          return attempt == 1 ? leaf : succeeding(2)
-        })
-    },
     LeakSubject("settled delay in a composite") { leaf, probe in
       let delay = DelayOperation(.seconds(3_600))
       delay.completion = { _ in probe.touch() }

@@ -98,34 +98,6 @@ struct ProgressOfPoliciesTests {
     #expect(await outcome.value == 1)
   }
 
-  @Test func retrySequence_afterADelay_showsTheAttempt() async throws {
-    let clock = ManualClock()
-    let work = HeldOperation<Int>()
-    let whole = CompositeOperation(
-      sequence: RetrySequence(RetryPolicy(maxAttempts: 2, backoff: .constant(.seconds(1)), jitter: .none), clock: clock)
-      {
-        $0 == 1 ? failing(TestError.first) : work
-      })
-    let children = EventRecorder<ObjectIdentifier>()
-    let attempts = Locked<[Operation]>([])
-    whole.addObserver { event in
-      guard let child = event.child else { return }
-      attempts.withLock { $0.append(child) }
-      children.record(ObjectIdentifier(child))
-    }
-    async let outcome = outcomeOfStarting(whole)
-    await clock.waitForSleeper(dueIn: .seconds(1))
-    await children.wait(forCount: 2)
-    let attempt = try #require(attempts.current.last as? SettlingOperation)
-    #expect(attempt.fractionCompleted == 0)
-    clock.advance(by: .seconds(1))
-    await work.started.wait()
-    work.reportProgress(0.25)
-    #expect(attempt.fractionCompleted == 0.25)
-    work.finish(with: 1)
-    _ = await outcome
-  }
-
   @Test(arguments: [false, true])
   func work_thatIsAnothersToStart_isFollowed(asksLate: Bool) async {
     let work = HeldOperation<Int>()
