@@ -1,6 +1,6 @@
 import Foundation
 
-// Names from other libraries, for which the compiler suggests the replacement.
+// First guesses at making a composite. Each has a message that tells what to write instead.
 
 extension CompositeOperation {
   /// Not there: say `operations:`.
@@ -14,28 +14,4 @@ extension CompositeOperation {
   public convenience init(_ operations: Operation...) {
     self.init(operations: operations)
   }
-
-  /// Not there: the children are known when a composite is made, or come from its sequence.
-  @available(
-    *, unavailable,
-    message:
-      "The children are known when a composite is made: pass them to init, or use a sequence, which adds them one by one."
-  )
-  public func add(_ operation: Operation) {}
-
-  /// Not there: the children are known when a composite is made, or come from its sequence.
-  @available(
-    *, unavailable,
-    message:
-      "The children are known when a composite is made: pass them to init, or use a sequence, which adds them one by one."
-  )
-  public func addChild(_ operation: Operation) {}
-
-  /// Not there: the children are known when a composite is made, or come from its sequence.
-  @available(
-    *, unavailable,
-    message:
-      "The children are known when a composite is made: pass them to init, or use a sequence, which adds them one by one."
-  )
-  public func addOperation(_ operation: Operation) {}
 }

@@ -41,10 +41,6 @@ public struct Backoff: Sendable, Hashable {
   /// No delay. Not called `none`, which would mean nil for an optional backoff.
   public static let noDelay = Backoff(kind: .none, maximum: nil, jitter: .inherited)
 
-  /// The former name of ``noDelay``. For an optional backoff, `.none` means nil.
-  @available(*, deprecated, renamed: "noDelay")
-  public static var none: Backoff { noDelay }
-
   /// The same delay each time.
   ///
   /// - Parameters:
@@ -175,17 +171,5 @@ public struct Backoff: Sendable, Hashable {
       (delay, next) = (next, delay + next)
     }
     return min(delay, longest)
-  }
-}
-
-extension Backoff {
-  /// Unavailable: a backoff contains no closure.
-  @available(
-    *, unavailable,
-    message:
-      "A backoff can be stored, and a closure cannot. Set RetryPolicy.delays to the closure; for a job use another backoff."
-  )
-  public static func custom(_ delay: @escaping @Sendable (_ attempt: Int) -> Duration) -> Backoff {
-    fatalError("Unavailable")
   }
 }

@@ -1,8 +1,4 @@
-public import CompositeOperations
-
-/// Jobs use the backoff of retry policies.
-@available(*, unavailable, renamed: "Backoff")
-public typealias JobBackoff = Backoff
+import CompositeOperations
 
 extension Backoff {
   /// The default maximum, a day: long enough to sit out most outages, and short enough for an
