@@ -38,6 +38,8 @@ public struct JobError: Error, Sendable, Equatable {
     public static let newerVersion = Code(value: .newerVersion)
     /// Another process took the job, since this one did not renew its lease in time.
     public static let leaseLost = Code(value: .leaseLost)
+    /// The context of an attempt was used after the attempt had ended.
+    public static let attemptEnded = Code(value: .attemptEnded)
     /// Too many processes ended while they ran the job.
     public static let tooManyCrashes = Code(value: .tooManyCrashes)
     /// Too many processes were lost while they had claimed the job. The queue cannot tell whether
@@ -63,8 +65,8 @@ public struct JobError: Error, Sendable, Equatable {
     enum Value: String {
       case notEncodable, payloadTooLarge, duplicate, unknownPrerequisite, cycle, circularPrerequisite, unknownJob,
         wrongState, timedOut, operationCancelled, operationUsedBefore, undecodable, newerVersion, leaseLost,
-        tooManyCrashes, tooManyLapses, unknownKind, prerequisiteFailed, unreadablePeriodicJob, registeredTwice,
-        insideTransaction
+        attemptEnded, tooManyCrashes, tooManyLapses, unknownKind, prerequisiteFailed, unreadablePeriodicJob,
+        registeredTwice, insideTransaction
     }
 
     let value: Value
@@ -86,6 +88,7 @@ public struct JobError: Error, Sendable, Equatable {
     case undecodable
     case newerVersion(stored: Int, known: Int)
     case leaseLost
+    case attemptEnded
     case tooManyCrashes(Int)
     case tooManyLapses(Int)
     case unknownKind
@@ -131,6 +134,7 @@ extension JobError {
     case .undecodable: .undecodable
     case .newerVersion: .newerVersion
     case .leaseLost: .leaseLost
+    case .attemptEnded: .attemptEnded
     case .tooManyCrashes: .tooManyCrashes
     case .tooManyLapses: .tooManyLapses
     case .unknownKind: .unknownKind
@@ -221,6 +225,9 @@ extension JobError: LocalizedError, CustomStringConvertible {
     case .leaseLost:
       "\(job) was given to another process, since this one did not renew its lease in time. Its result here "
         + "is not stored. Raise leaseDuration if this process is often held up for so long."
+    case .attemptEnded:
+      "\(job) was not changed, because this attempt has ended: its operation finished, or suspend() returned the job. Use "
+        + "a context only during its attempt."
     case .tooManyCrashes(let count):
       "\(job) is dead: \(count) processes ended while it ran in them. Look for what ends them, repair it, and retry the job."
     case .tooManyLapses(let count):

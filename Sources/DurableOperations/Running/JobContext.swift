@@ -52,7 +52,8 @@ public struct JobContext: Sendable {
   /// when the job is done.
   ///
   /// - Parameter data: any data; nil to delete the checkpoint.
-  /// - Throws: ``JobError/Code/leaseLost`` if another process has taken the job, ``DatabaseError``.
+  /// - Throws: ``JobError/Code/leaseLost`` if another process has taken the job,
+  ///   ``JobError/Code/attemptEnded`` after the end of this attempt, ``DatabaseError``.
   public func checkpoint(_ data: Data?) throws {
     try core.database.sync { try storeCheckpoint(data, in: $0) }
   }
@@ -65,7 +66,7 @@ public struct JobContext: Sendable {
 
   private func storeCheckpoint(_ data: Data?, in store: any StoreSession) throws {
     let isCurrent = try store.setCheckpoint(data, of: id, claim: execution.job.claim)
-    guard isCurrent else { throw leaseLost() }
+    guard isCurrent else { throw noLongerOurs() }
     var replaced = data
     box.withLock { swap(&$0, &replaced) }
     // Released under no lock: its deallocator may be the user's.
@@ -75,7 +76,8 @@ public struct JobContext: Sendable {
   /// Ensures that the job still belongs to this process, and will for a whole lease. The queue
   /// renews leases by itself; call this before work that must not be done twice.
   ///
-  /// - Throws: ``JobError/Code/leaseLost`` if another process has taken the job, ``DatabaseError``.
+  /// - Throws: ``JobError/Code/leaseLost`` if another process has taken the job,
+  ///   ``JobError/Code/attemptEnded`` after the end of this attempt, ``DatabaseError``.
   public func heartbeat() throws {
     try core.database.sync { try prolongLease(in: $0) }
   }
@@ -91,7 +93,7 @@ public struct JobContext: Sendable {
       try store.heartbeat(
         of: id, claim: execution.job.claim, worker: worker, lease: core.configuration.leaseDuration)
     }
-    guard isCurrent == true else { throw leaseLost() }
+    guard isCurrent == true else { throw noLongerOurs() }
   }
 
   // MARK: - Further jobs
@@ -150,8 +152,8 @@ public struct JobContext: Sendable {
   /// - Parameter body: the writes, and jobs to store with them. Called once, on a thread of the
   ///   database.
   /// - Throws: the error of the closure, ``JobError/Code/leaseLost`` if another process has taken
-  ///   the job, and ``DatabaseError``. The job is then not done, except perhaps after
-  ///   ``DatabaseError/Code/outcomeUnknown``.
+  ///   the job, ``JobError/Code/attemptEnded``, and ``DatabaseError``. The job is then not done,
+  ///   except perhaps after ``DatabaseError/Code/outcomeUnknown``.
   @discardableResult
   public func complete<R>(_ body: (DatabaseTransaction) throws -> R) throws -> R {
     let result = try core.database.sync { try complete(in: $0, body) }
@@ -174,7 +176,7 @@ public struct JobContext: Sendable {
       id: id, kind: kind, claim: execution.job.claim, attempt: execution.attempt, result: .done,
       event: .done(id, kind: kind))
     let completed = try store.complete(done, keepsDone: core.keepsDone) { try core.use($0, body) }
-    guard let (result, jobs) = completed else { throw leaseLost() }
+    guard let (result, jobs) = completed else { throw noLongerOurs() }
     core.didEnqueue(jobs, in: store)
     core.withLock { storage in
       execution.isComplete = true
@@ -185,8 +187,13 @@ public struct JobContext: Sendable {
     return result
   }
 
-  private func leaseLost() -> JobError {
-    let isComplete = core.withLock { _ in execution.isComplete }
-    return JobError(isComplete ? .wrongState(.done) : .leaseLost, id: id, kind: kind)
+  /// Why the job is no longer this attempt's.
+  private func noLongerOurs() -> JobError {
+    let reason: JobError.Reason = core.withLock { storage in
+      if execution.isComplete { return .wrongState(.done) }
+      let hasEnded = storage.executions[execution.number] == nil || execution.isGivenBack
+      return hasEnded && execution.interruption != .lostLease ? .attemptEnded : .leaseLost
+    }
+    return JobError(reason, id: id, kind: kind)
   }
 }

@@ -10,7 +10,7 @@ import Testing
     let all: [JobError.Code] = [
       .notEncodable, .payloadTooLarge, .duplicate, .unknownPrerequisite, .cycle,
       .circularPrerequisite, .unknownJob, .wrongState, .timedOut, .operationCancelled, .operationUsedBefore,
-      .undecodable, .newerVersion, .leaseLost, .tooManyCrashes, .unknownKind, .prerequisiteFailed,
+      .undecodable, .newerVersion, .leaseLost, .attemptEnded, .tooManyCrashes, .unknownKind, .prerequisiteFailed,
       .unreadablePeriodicJob, .insideTransaction,
     ]
     func word(_ value: JobError.Code) -> String {
@@ -29,6 +29,7 @@ import Testing
       case .undecodable: "undecodable"
       case .newerVersion: "newerVersion"
       case .leaseLost: "leaseLost"
+      case .attemptEnded: "attemptEnded"
       case .tooManyCrashes: "tooManyCrashes"
       case .unknownKind: "unknownKind"
       case .prerequisiteFailed: "prerequisiteFailed"
@@ -125,14 +126,14 @@ import Testing
     let errors = [
       .notEncodable, .payloadTooLarge(size: 9, limit: 8), .duplicate(id), .unknownPrerequisite(id), .cycle([1, 0, 1]),
       .circularPrerequisite(id), .unknownJob, .wrongState(.done), .timedOut(.seconds(3)), .operationCancelled,
-      .operationUsedBefore, .undecodable, .newerVersion(stored: 3, known: 2), .leaseLost, .tooManyCrashes(4),
-      .unknownKind, .prerequisiteFailed(id), .unreadablePeriodicJob(name: "n"), .insideTransaction,
+      .operationUsedBefore, .undecodable, .newerVersion(stored: 3, known: 2), .leaseLost, .attemptEnded,
+      .tooManyCrashes(4), .unknownKind, .prerequisiteFailed(id), .unreadablePeriodicJob(name: "n"), .insideTransaction,
     ].map { (reason: JobError.Reason) in JobError(reason, kind: "k") }
     #expect(
       errors.map(\.code) == [
         .notEncodable, .payloadTooLarge, .duplicate, .unknownPrerequisite, .cycle, .circularPrerequisite, .unknownJob,
         .wrongState, .timedOut, .operationCancelled, .operationUsedBefore, .undecodable, .newerVersion, .leaseLost,
-        .tooManyCrashes, .unknownKind, .prerequisiteFailed, .unreadablePeriodicJob, .insideTransaction,
+        .attemptEnded, .tooManyCrashes, .unknownKind, .prerequisiteFailed, .unreadablePeriodicJob, .insideTransaction,
       ])
     let withOther: Set<JobError.Code> = [.duplicate, .unknownPrerequisite, .circularPrerequisite, .prerequisiteFailed]
     for error in errors {

@@ -144,9 +144,33 @@ import Testing
     #expect(try await queue.job(other)?.state == .done)
     #expect(try await queue.job(other)?.checkpointSize == nil)
     let context = try #require(box.all.first)
-    #expect(jobErrorReason { try context.heartbeat() } == .leaseLost)
-    #expect(jobErrorReason { try context.checkpoint(Data()) } == .leaseLost)
-    #expect(jobErrorReason { try context.complete { _ in } } == .leaseLost)
+    // No other process has the job.
+    #expect(jobErrorReason { try context.heartbeat() } == .attemptEnded)
+    #expect(jobErrorReason { try context.checkpoint(Data()) } == .attemptEnded)
+    #expect(jobErrorReason { try context.complete { _ in } } == .attemptEnded)
+    await queue.stop()
+  }
+
+  @Test(arguments: Engine.available) func attemptWasReturnedByASuspension_itsContextSaysThatItEnded(on engine: Engine)
+    async throws
+  {
+    let queue = try DurableQueue(location: engine.location())
+    let box = Contexts(), operation = NeverFinishingOperation<Void>(holdsOn: true), isFirst = Flag()
+    try await queue.register(Count.self) { _, context in
+      if isFirst.isSet { return BlockOperation {} }
+      isFirst.set()
+      box.add(context)
+      return operation
+    }
+    queue.start()
+    let id = try await queue.enqueue(Count(number: 1))
+    await operation.started.wait()
+    await queue.suspend()
+    queue.resume()
+    #expect(try await queue.waitUntilSettled(id)?.state == .done)
+    let context = try #require(box.all.first)
+    #expect(jobErrorReason { try context.checkpoint(Data()) } == .attemptEnded)
+    operation.release()
     await queue.stop()
   }
 
