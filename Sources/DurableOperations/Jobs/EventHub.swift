@@ -5,6 +5,25 @@ final class EventHub: Sendable {
   private struct State {
     var streams = EventFeeds<JobEvent>()
     var isEnded = false
+    /// The numbers of the reports under way.
+    var reports: Set<Int> = []
+    var lastReport = 0
+    /// What waits for the reports that were under way when it came.
+    var waiting: [(reports: Set<Int>, action: @Sendable () -> Void)] = []
+
+    mutating func beginReport() -> Int {
+      lastReport += 1
+      reports.insert(lastReport)
+      return lastReport
+    }
+
+    /// Returns what waits no longer.
+    mutating func endReport(_ number: Int) -> [@Sendable () -> Void] {
+      reports.remove(number)
+      for index in waiting.indices { waiting[index].reports.remove(number) }
+      defer { waiting.removeAll(where: \.reports.isEmpty) }
+      return waiting.filter(\.reports.isEmpty).map(\.action)
+    }
   }
 
   private let state = LockBox(State())
@@ -36,16 +55,40 @@ final class EventHub: Sendable {
   }
 
   func tell(_ event: @autoclosure () -> JobEvent.Content) {
-    let streams = state.withLock { $0.streams.all }
-    guard !streams.isEmpty else { return }
+    let listeners = state.withLock { state in
+      state.streams.isEmpty ? nil : (streams: state.streams.all, report: state.beginReport())
+    }
+    guard let listeners else { return }
     let event = JobEvent(event())
-    for stream in streams { stream.put(event) }
+    for stream in listeners.streams { stream.put(event) }
+    endReport(listeners.report)
   }
 
   /// Reports an event to the log handler, even if no stream of events is read.
   func report(_ event: JobEvent.Content) {
+    let report = beginReport()
     log?(JobEvent(event))
     tell(event)
+    endReport(report)
+  }
+
+  // MARK: - Waiting for listeners
+
+  /// Begins a report: before others can see the change that will be reported.
+  func beginReport() -> Int { state.withLock { $0.beginReport() } }
+
+  func endReport(_ number: Int) {
+    for action in state.withLock({ $0.endReport(number) }) { action() }
+  }
+
+  /// Calls `action` when the reports under way have ended: their listeners have returned, and their
+  /// events are in the streams. At once if there is none.
+  func afterReports(_ action: @escaping @Sendable () -> Void) {
+    let isNow = state.withLock { state in
+      if !state.reports.isEmpty { state.waiting.append((state.reports, action)) }
+      return state.reports.isEmpty
+    }
+    if isNow { action() }
   }
 
   func end() {

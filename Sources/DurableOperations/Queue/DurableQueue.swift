@@ -114,7 +114,8 @@ public final class DurableQueue: Sendable {
   /// Stops claiming jobs, lets running jobs go on for a grace, and then cancels those that still
   /// run: they wait again, which costs them no attempt. Returns when nothing runs and everything is
   /// written; at once if the queue was never started. If ``start()`` is called meanwhile, returns
-  /// when nothing runs any longer of what ran then.
+  /// when nothing runs any longer of what ran then. The log handler and the sinks have returned for
+  /// what happened before, and its events are in their streams.
   ///
   /// If the database fails, the call gives up after a few tries and reports the jobs of which
   /// something is not written as ``JobEvent/Kind/unwritten``: they run again.
@@ -159,6 +160,9 @@ public final class DurableQueue: Sendable {
   /// and those that wait for a network, do. The jobs of a process that has ended count until they
   /// are taken over. On a queue that was not started, the call waits until other processes have run
   /// the due jobs. A job that awaits this call waits for itself.
+  ///
+  /// When this returns, the log handler and the sinks have returned for what this process reports
+  /// of these jobs, and its events are in their streams.
   ///
   /// - Throws: ``DatabaseError`` if the database fails; `CancellationError` when the task is
   ///   cancelled.

@@ -77,11 +77,11 @@ extension QueueCore {
     pump()
   }
 
-  /// Ends stops that wait, and their timers.
+  /// Ends stops that wait, and their timers, when the listeners know of all that happened before.
   func end(_ stops: [WaitingStop]) {
     for stop in stops {
       if let patience = stop.patience { clock.timekeeper.cancel(patience.timer) }
-      stop.waiter.resume()
+      events.afterReports { stop.waiter.resume() }
     }
   }
 

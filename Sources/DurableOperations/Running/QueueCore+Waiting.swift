@@ -63,8 +63,10 @@ extension QueueCore {
       if case .success(false) = result { continue }
       // Suspended meanwhile.
       if case .failure(let error as DatabaseError) = result, error.code == .suspended { continue }
-      // The wait may have been cancelled in between.
-      withLock { $0.waiters.removeValue(forKey: number) }?.end(result.map { _ in })
+      // The wait may be cancelled in between.
+      events.afterReports { [self] in
+        withLock { $0.waiters.removeValue(forKey: number) }?.end(result.map { _ in })
+      }
     }
   }
 }

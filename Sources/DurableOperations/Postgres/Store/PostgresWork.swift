@@ -15,6 +15,8 @@ final class PostgresWork {
   /// Whether it was refused since the queue was suspended.
   private var isRefused = false
   private var isCommitted = false
+  /// The report of its events, which begins before others can see what it stores.
+  private var report: Int?
   private var events: [JobEvent.Content] = []
   /// Numbers of kinds that it may have stored itself, so that others do not see them yet.
   var uncommittedKindNumbers: [KindName: Int64] = [:]
@@ -36,6 +38,10 @@ final class PostgresWork {
     self.connection = connection
     self.isGuest = isGuest
     self.ignoresSuspension = ignoresSuspension
+  }
+
+  deinit {
+    if let report { store.events.endReport(report) }
   }
 
   var schema: SQL { store.schema }
@@ -64,6 +70,7 @@ final class PostgresWork {
     var pipeline = PostgresPipeline(boundary)
     if !hasBegun, let settings = store.settings(isGuest: isGuest) { pipeline.add(settings) }
     try build(&pipeline)
+    if commits { beginReport() }
     do {
       let results = try connection.run(pipeline)
       hasBegun = true
@@ -114,6 +121,7 @@ final class PostgresWork {
     try refuseWhileSuspended()
     var pipeline = PostgresPipeline(.implicit)
     try pipeline.add(statement, bind)
+    beginReport()
     let results = try connection.run(pipeline)
     (hasBegun, isCommitted) = (true, true)
     return results[0]
@@ -124,6 +132,7 @@ final class PostgresWork {
     if isCommitted { return }
     try refuseWhileSuspended()
     guard hasBegun else { return }
+    beginReport()
     try connection.run(PostgresPipeline(.closing))
     isCommitted = true
   }
@@ -158,6 +167,8 @@ final class PostgresWork {
   var eventCount: Int { events.count }
 
   func forgetEvents(after count: Int) { events.removeLast(events.count - count) }
+
+  private func beginReport() { report = report ?? store.events.beginReport() }
 
   /// Reports all events: the transaction has succeeded.
   func tellAll() {
