@@ -22,8 +22,9 @@ extension DurableQueue {
   /// for the same time.
   ///
   /// Call it at each launch: a stored name takes the new job, options and schedule, and keeps its
-  /// next time if the schedule is the same. ``JobContext/occurrence`` tells an attempt which time
-  /// it is for.
+  /// next time if the schedule is the same. If the rules of its time zone have changed, a queue
+  /// computes the next time again when it opens. ``JobContext/occurrence`` tells an attempt which
+  /// time it is for.
   ///
   /// - Parameters:
   ///   - job: the job.

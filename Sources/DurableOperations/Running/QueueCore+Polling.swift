@@ -181,15 +181,28 @@ extension QueueCore {
     }
     guard seen.arePeriodicJobsDue || isToBeTriedAgain == true else { return }
     seen.ahead = nil
-    let (enqueued, unreadable) = try store.enqueueOccurrences()
+    let occurrences = try store.enqueueOccurrences()
+    let enqueued = occurrences.enqueued
     didEnqueue(enqueued, in: store)
-    guard let unreadable else { return withLock { $0.watch.periodicFailedAt = nil } }
+    if occurrences.isMoreDue { enqueueFurtherOccurrences() }
+    guard let unreadable = occurrences.unreadable else { return withLock { $0.watch.periodicFailedAt = nil } }
     // That passes, unlike what is wrong with one of them: the look fails, and the next one tries
     // again.
     if let error = unreadable as? DatabaseError, error.code == .busy || Outage.cause(of: error) != nil { throw error }
     if isToBeTriedAgain ?? true { events.tell(.databaseFailed(DatabaseError(any: unreadable))) }
     // Those that were enqueued may have further times, for which the next look is at once.
     if enqueued.isEmpty { withLock { $0.watch.periodicFailedAt = now } }
+  }
+
+  /// Enqueues the times that are due though no time passes, as on a clock of a test.
+  private func enqueueFurtherOccurrences() {
+    goOnLater { core, store in
+      guard core.withLock({ $0.state.phase == .running }) else { return }
+      let occurrences = try store.enqueueOccurrences()
+      core.didEnqueue(occurrences.enqueued, in: store)
+      core.pump()
+      if occurrences.isMoreDue { core.enqueueFurtherOccurrences() } else { core.lookAhead(in: store) }
+    }
   }
 
   private func promote(_ seen: inout StoreLookAnswer, in store: any StoreSession) throws {

@@ -41,6 +41,12 @@ extension PeriodicRow {
     return String(decoding: try encoder.encode(value), as: UTF8.self)
   }
 
+  /// Whether the next time is another one by the rules that its time zone has now.
+  var isOutdated: Bool {
+    guard let nextAt else { return false }
+    return nextAt != schedule.next(after: Date(milliseconds: lastAt))?.milliseconds
+  }
+
   /// The due times.
   func due(at now: Int64) -> [Date] {
     let last = Date(milliseconds: lastAt), end = Date(milliseconds: now)

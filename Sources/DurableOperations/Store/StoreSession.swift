@@ -84,8 +84,12 @@ protocol StoreSession: AnyObject {
   /// Enqueues the due periodic jobs. If the clock was set back, another transaction brings back
   /// those that would stay away for long. `unreadable`: why one of them could not be read, or, on a
   /// server, could not be stored, such as since another transaction has locked its key: the next
-  /// look tries that one again.
-  func enqueueOccurrences() throws -> (enqueued: [JobRequest], unreadable: (any Error)?)
+  /// look tries that one again. `isMoreDue`: whether there are more due times than one call
+  /// enqueues.
+  func enqueueOccurrences() throws -> DueOccurrences
+
+  /// Computes the next times of periodic jobs anew whose time zones have other rules by now.
+  func updateNextOccurrences() throws
 
   /// Makes a batch of scheduled jobs that are due wait. Returns whether there were any.
   func promote() throws -> Bool
@@ -170,6 +174,13 @@ protocol StoreTransaction: AnyObject {
   func enqueue(_ jobs: [JobRequest]) throws -> [JobID]
   var changeCount: Int { get }
   var lastInsertedRowID: Int64 { get }
+}
+
+/// What became of the due periodic jobs.
+struct DueOccurrences {
+  var enqueued: [JobRequest] = []
+  var unreadable: (any Error)?
+  var isMoreDue = false
 }
 
 /// The facts about a place that a queue needs before it begins.

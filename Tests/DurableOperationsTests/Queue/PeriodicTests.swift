@@ -100,6 +100,56 @@ import Testing
     #expect(Set(times).count == times.count)
   }
 
+  /// The system's time zone data may be new since the time was stored.
+  @Test(arguments: Engine.available) func rulesOfTheZoneHaveChanged_theNextTimeIsComputedAnew_whenTheQueueOpens(
+    on engine: Engine
+  ) async throws {
+    try await withDatabaseFile { file in
+      let location = try engine == .sqlite ? DurableQueue.Location.file(file) : engine.location()
+      let first = try Harness(location).queue
+      // The start is 08:00 in Greenwich.
+      let daily = try JobSchedule.cron("0 12 * * *", timeZone: utc)
+      try await first.schedule(Count(number: 1), named: "early", daily)
+      try await first.schedule(Count(number: 1), named: "late", daily)
+      try await first.schedule(Count(number: 1), named: "right", daily)
+      try await first.schedule(Count(number: 1), named: "over", daily)
+      let table = engine.table("periodic")
+      try await first.transaction { db in
+        try db.execute("UPDATE \(table) SET next_at = next_at - 3600000 WHERE name = 'early'")
+        try db.execute("UPDATE \(table) SET next_at = next_at + 3600000 WHERE name = 'late'")
+        try db.execute("UPDATE \(table) SET next_at = NULL WHERE name = 'over'")
+      }
+      let harness = try Harness(location), noon = harness.start.addingTimeInterval(4 * 3600)
+      #expect(try await harness.queue.periodicJobs().map(\.nextAt) == [noon, noon, nil, noon])
+      let seen = try runner(harness)
+      harness.queue.start()
+      await harness.queue.hasLookedAround()
+      await harness.queue.hasNothingUnderWay()
+      harness.clock.advance(by: .seconds(4 * 3600))
+      await advance(harness, by: .milliseconds(1), until: 3, of: seen)
+      #expect(seen.events == [14400, 14400, 14400])
+      await harness.queue.stop()
+    }
+  }
+
+  @Test(arguments: Engine.available) func moreThanAThousandMissed_andTheClockStandsStill_allAreCaughtUp(
+    on engine: Engine
+  ) async throws {
+    let harness = try Harness(engine.location())
+    let seen = try runner(harness)
+    for (name, start) in [("a", harness.start), ("b", harness.start.addingTimeInterval(1700))] {
+      try await harness.queue.schedule(
+        Count(number: 1), named: name, .interval(.seconds(1), startingAt: start), catchUp: .all)
+    }
+    harness.clock.advance(by: .seconds(2200))
+    harness.queue.start()
+    await seen.wait(forCount: 2200 + 501)
+    try await harness.queue.waitUntilIdle()
+    #expect(seen.count == 2200 + 501)
+    #expect(Set(seen.events).count == 2200)
+    await harness.queue.stop()
+  }
+
   @Test(arguments: Engine.available) func sameScheduleAgain_keepsItsTime_anotherBeginsAnew(on engine: Engine) throws {
     let harness = try Harness(engine.location())
     let schedule = JobSchedule.interval(.seconds(3600), startingAt: harness.start)

@@ -60,13 +60,18 @@ extension PostgresSession {
   }
 
   /// No process is responsible: each takes the periodic jobs that no other has locked.
-  func enqueueOccurrences() throws -> (enqueued: [JobRequest], unreadable: (any Error)?) {
+  func enqueueOccurrences() throws -> DueOccurrences {
     // Kinds get their numbers in transactions of their own.
     for row in try periodicJobs() { if case .success(let row) = row { _ = try kindNumber(row.kind) } }
     return try transaction { work in
       try work.bringBackPeriodicJobs()
       return try work.enqueueOccurrences()
     }
+  }
+
+  func updateNextOccurrences() throws {
+    guard try periodicJobs().contains(where: { (try? $0.get())?.isOutdated == true }) else { return }
+    try transaction { try $0.updateNextOccurrences() }
   }
 }
 
@@ -105,19 +110,31 @@ extension PostgresWork {
     }
   }
 
-  private func reach(_ time: Date, _ row: PeriodicRow) throws {
+  /// Computes the next times anew, after the last ones, that other rules of time zones have moved.
+  fileprivate func updateNextOccurrences() throws {
+    let rows = try run("periodic_update", "\(Self.periodicRows(schema)) ORDER BY name FOR UPDATE SKIP LOCKED")
+    for case .success(let row) in rows.map(Self.periodicRow) where row.isOutdated {
+      try reach(Date(milliseconds: row.lastAt), row)
+    }
+  }
+
+  /// Notes the last time of a periodic job. Returns the next one.
+  @discardableResult
+  private func reach(_ time: Date, _ row: PeriodicRow) throws -> Int64? {
+    let next = row.schedule.next(after: time).map(\.milliseconds)
     try run("reach", "UPDATE \(schema).periodic SET last_at = $2, next_at = $3 WHERE name = $1") {
       try $0.bind(row.name)
       $0.bind(time.milliseconds)
-      $0.bind(row.schedule.next(after: time).map(\.milliseconds))
+      $0.bind(next)
     }
+    return next
   }
 
   /// How many times are enqueued in one transaction: rounds wait meanwhile.
   private static let mostTimesAtOnce = 100
 
-  fileprivate func enqueueOccurrences() throws -> (enqueued: [JobRequest], unreadable: (any Error)?) {
-    var (enqueued, unreadable): ([JobRequest], (any Error)?) = ([], nil)
+  fileprivate func enqueueOccurrences() throws -> DueOccurrences {
+    var occurrences = DueOccurrences()
     var (hasWaited, room) = (false, Self.mostTimesAtOnce)
     let now = try now()
     let due = try run(
@@ -128,7 +145,7 @@ extension PostgresWork {
       switch result {
       case .success(let readable): row = readable
       case .failure(let error):
-        unreadable = error
+        occurrences.unreadable = error
         continue
       }
       // Another process has just given the name to another kind, whose number is not known here:
@@ -136,14 +153,17 @@ extension PostgresWork {
       guard store.state.withLock({ $0.kindNumbers[KindName(row.kind)] }) != nil else { continue }
       // Others may have more keys locked: rounds wait meanwhile. The next look tries again.
       if hasWaited, row.options.uniqueKey != nil { continue }
-      // The next look enqueues the rest.
-      guard room > 0 else { break }
+      guard room > 0 else {
+        occurrences.isMoreDue = true
+        break
+      }
       let times = row.due(at: now).prefix(room)
       do {
         for time in times {
-          if let job = try enqueue(row, at: time) { enqueued.append(job) }
+          if let job = try enqueue(row, at: time) { occurrences.enqueued.append(job) }
         }
-        try reach(times.last ?? Date(milliseconds: now), row)
+        let next = try reach(times.last ?? Date(milliseconds: now), row)
+        if let next, next <= now { occurrences.isMoreDue = true }
         room -= times.count
       } catch let error as PostgresError
         where leavesSavepoint(error) && connection.transactionState == .inTransaction
@@ -153,10 +173,10 @@ extension PostgresWork {
           try store.refuseWhileSuspended()
           hasWaited = true
         }
-        unreadable = DatabaseError(error, place: store.place)
+        occurrences.unreadable = DatabaseError(error, place: store.place)
       }
     }
-    return (enqueued, unreadable)
+    return occurrences
   }
 
   /// Whether the transaction can go on from a savepoint after an error.

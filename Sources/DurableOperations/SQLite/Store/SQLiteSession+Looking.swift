@@ -96,18 +96,23 @@ extension SQLiteSession {
 
   /// Reads the clock inside the transaction: a process that waited for it, or stood still, would
   /// compare an old time with what others have stored since.
-  func enqueueOccurrences() throws -> (enqueued: [JobRequest], unreadable: (any Error)?) {
+  func enqueueOccurrences() throws -> DueOccurrences {
     if clockWatch.mayBeSetBack {
       if try store.hasPeriodicJobsFarAhead() {
         try store.transaction { try store.bringBackPeriodicJobs() }
       }
       clockWatch.mayBeSetBack = false
     }
-    guard let next = try store.nextOccurrence(), next <= store.now else { return ([], nil) }
+    guard let next = try store.nextOccurrence(), next <= store.now else { return DueOccurrences() }
     let due = try store.hasOccurrences()
-    guard due.isAnyReadable else { return ([], due.unreadable) }
+    guard due.isAnyReadable else { return DueOccurrences(unreadable: due.unreadable) }
     return try store.transaction { try store.enqueueOccurrences() }
   }
+  func updateNextOccurrences() throws {
+    guard try !store.outdatedPeriodicJobs().isEmpty else { return }
+    try store.transaction { try store.updateNextOccurrences() }
+  }
+
 
   func prune(keeping time: Duration) throws -> Bool {
     try store.transaction { try store.prune(finishedBefore: store.now.clampedDifference(to: time.milliseconds)) }

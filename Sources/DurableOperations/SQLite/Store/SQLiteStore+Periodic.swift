@@ -63,12 +63,11 @@ extension SQLiteStore {
   /// Enqueues due times, in one transaction with the note of them, so that no two processes do the
   /// same. `unreadable`: why one of the due periodic jobs cannot be read, such as an unknown time
   /// zone.
-  func enqueueOccurrences() throws -> (enqueued: [JobRequest], unreadable: (any Error)?) {
-    var enqueued: [JobRequest] = []
-    var unreadable: (any Error)?
+  func enqueueOccurrences() throws -> DueOccurrences {
+    var occurrences = DueOccurrences()
     for result in try periodicJobs(where: "next_at <= \(now)") {
       guard case .success(let row) = result else {
-        if case .failure(let error) = result { unreadable = error }
+        if case .failure(let error) = result { occurrences.unreadable = error }
         continue
       }
       let due = row.due(at: now)
@@ -77,19 +76,37 @@ extension SQLiteStore {
         let job = row.request(for: time)
         do {
           _ = try enqueue([job])
-          enqueued.append(job)
+          occurrences.enqueued.append(job)
         } catch let error as JobError {
           // The previous job still has its key: this time is skipped.
           guard error.code == .duplicate else { throw error }
         }
       }
-      let reached = due.last ?? Date(milliseconds: now)
-      let next = row.schedule.next(after: reached).map(\.milliseconds)
-      try connection.execute(
-        "UPDATE durable_periodic SET last_at = ?, next_at = ? WHERE name = ?",
-        [.integer(reached.milliseconds), next.map { .integer($0) } ?? .null, .text(row.name)])
+      let next = try reach(due.last?.milliseconds ?? now, row)
+      if let next, next <= now { occurrences.isMoreDue = true }
     }
-    return (enqueued, unreadable)
+    return occurrences
+  }
+
+  /// Notes the last time of a periodic job. Returns the next one.
+  @discardableResult
+  private func reach(_ time: Int64, _ row: PeriodicRow) throws -> Int64? {
+    let next = row.schedule.next(after: Date(milliseconds: time)).map(\.milliseconds)
+    try connection.execute(
+      "UPDATE durable_periodic SET last_at = ?, next_at = ? WHERE name = ?",
+      [.integer(time), next.map { .integer($0) } ?? .null, .text(row.name)])
+    return next
+  }
+
+  /// The periodic jobs whose time zones have other rules since their next time was stored. Only
+  /// reads.
+  func outdatedPeriodicJobs() throws -> [PeriodicRow] {
+    try periodicJobs().compactMap { try? $0.get() }.filter(\.isOutdated)
+  }
+
+  /// Computes their next times anew, after their last ones.
+  func updateNextOccurrences() throws {
+    for row in try outdatedPeriodicJobs() { try reach(row.lastAt, row) }
   }
 
   /// Whether the clock was set back so far that periodic jobs would stay away for long. Only reads.
@@ -99,12 +116,7 @@ extension SQLiteStore {
 
   /// Makes periodic jobs go on from now though their last time is in the future.
   func bringBackPeriodicJobs() throws {
-    for row in try periodicJobsFarAhead() {
-      let next = row.schedule.next(after: Date(milliseconds: now)).map(\.milliseconds)
-      try connection.execute(
-        "UPDATE durable_periodic SET last_at = ?, next_at = ? WHERE name = ?",
-        [.integer(now), next.map { .integer($0) } ?? .null, .text(row.name)])
-    }
+    for row in try periodicJobsFarAhead() { try reach(now, row) }
   }
 
   private func periodicJobsFarAhead() throws -> [PeriodicRow] {
