@@ -142,6 +142,8 @@ final class Program: Sendable {
     case "count":
       if let state = JobState(name: arguments[0]) { say("counted \(try await queue.counts()[state])") }
     case "fill": await fill()
+    case "stuff": stuff(arguments[0])
+    case "remove": unlink(arguments[0])
     case "suspend": await queue.suspend()
     case "unsuspend": queue.resume()
     case "delete": try await queue.delete(JobID(rawValue: Int64(arguments[0]) ?? 0))
@@ -162,7 +164,7 @@ final class Program: Sendable {
     }
     if [
       "suspend", "unsuspend", "delete", "hold", "cancel", "pause", "resume", "schedule", "latest", "unschedule",
-      "limit",
+      "limit", "stuff", "remove",
     ].contains(name) {
       say("did \(name)")
     }
@@ -220,6 +222,16 @@ final class Program: Sendable {
     } catch {
       say("filled \(code(of: error))")
     }
+  }
+
+  /// Takes the last room of the disk by a file.
+  private func stuff(_ path: String) {
+    let file = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
+    for count in [4096, 1] {
+      let bytes = [UInt8](repeating: 1, count: count)
+      while write(file, bytes, count) == count {}
+    }
+    close(file)
   }
 
   private func limitFileSize(_ size: rlim_t?) {

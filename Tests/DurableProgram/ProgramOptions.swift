@@ -46,7 +46,6 @@ struct ProgramOptions {
       if event.kind == .abandoned { return say("abandoned \(event.jobIDs[0].rawValue)") }
       say((["logged", "\(event.kind)"] + event.jobIDs.map { "\($0.rawValue)" }).joined(separator: " "))
     }
-    if let size = number("reserve") { configuration.diskReserve = size }
     // Such as on another machine, or after another start of this one.
     if let host = values["host"] { configuration.processIdentity.hostName = host }
     if let boot = values["boot"] { configuration.processIdentity.bootID = boot }

@@ -146,15 +146,6 @@ extension DurableQueue {
     /// Who may read and write a file that the queue makes. Its owner by default. Without effect on
     /// a server.
     public var fileAccess: FileAccess = .owner
-    /// How many bytes the queue keeps free for managing jobs on a full disk, and for the ends of
-    /// those that run. One mebibyte by default; zero for none. Without effect on a server.
-    ///
-    /// The bytes are in a file whose name ends in `-reserve`. When `delete`, `cancel`, `hold` or a
-    /// similar call finds no room, or the end of a job, the queue deletes that file. It makes the
-    /// file again once there is room: it checks once a minute while it runs or is managed. Users
-    /// who may write the database may write the reserve. If the database was deleted, the queue
-    /// deletes the reserve, too.
-    public var diskReserve: Int = 1 << 20
     /// How the system protects the files while the device is locked, on iOS, iPadOS, tvOS, watchOS
     /// and visionOS. Nil for the protection of the app's other files.
     ///

@@ -23,7 +23,7 @@ extension DurableQueue.Configuration {
   /// have it. Ignores failures.
   func protectFiles(of database: String) {
     #if canImport(Darwin)
-    for suffix in ["", "-wal", "-shm", "-reserve", "-announcing"] { protect(database + suffix) }
+    for suffix in ["", "-wal", "-shm", "-announcing"] { protect(database + suffix) }
     #endif
   }
 

@@ -151,6 +151,12 @@ public struct DatabaseError: Error, Sendable, Equatable {
   /// - Parameter systemCode: the system's error behind it, if there is one.
   init(resultCode: Int32, message: String, systemCode: Int32 = 0, sql: String?, path: String) {
     let code = Self.code(for: resultCode, message: message, systemCode: systemCode)
+    var message = message
+    #if os(Linux)
+    if code == .diskFull, systemCode != EDQUOT, let free = FreeSpace.beside(path) {
+      message = "\(free >> 10) KiB are free on its disk: \(message)"
+    }
+    #endif
     self.init(code, extendedCode: resultCode, message: message, sql: sql, path: path)
   }
 
@@ -203,7 +209,8 @@ extension DatabaseError: LocalizedError, CustomStringConvertible {
       "The database \(path) is locked by another connection (\(cause)). Try again, raise busyTimeout, or look for a "
         + "program that keeps a transaction open." + statement
     case .diskFull:
-      "There is no room for the database \(path) (\(cause)). Free some; nothing that was stored before is lost."
+      "There is no room for the database \(path) (\(cause)). Free space on the disk, and try again; everything stored is "
+        + "still there."
     case .readOnly where extendedCode == 0:
       "The database \(path) was opened for reading only (\(cause)). Open it with another location to change it."
     case .readOnly:

@@ -205,8 +205,7 @@ extension DurableQueue {
   }
 
   /// Deletes a job. Its dependents are cancelled, or follow their own options; those of a job that
-  /// was replaced while it executed, and is to run again, wait for the one in its place. For a full
-  /// disk of this machine, see ``Configuration/diskReserve``.
+  /// was replaced while it executed, and is to run again, wait for the one in its place.
   ///
   /// - Throws: ``JobError`` if there is no such job, or it executes.
   public func delete(_ id: JobID) throws {

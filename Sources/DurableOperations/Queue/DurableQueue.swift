@@ -224,8 +224,6 @@ extension DurableQueue.Configuration {
       maxLapses ?? 1 >= 1,
       "DurableQueue.Configuration.maxLapses is \(maxLapses ?? 0). Use 1 or more, or nil for as many as it takes.")
     require(
-      diskReserve >= 0, "DurableQueue.Configuration.diskReserve is \(diskReserve). Use zero for none, or more.")
-    require(
       maxPayloadSize >= 1, "DurableQueue.Configuration.maxPayloadSize is \(maxPayloadSize). Use 1 or more.")
     requirePositive(leaseDuration, "leaseDuration")
     if let pollInterval { requirePositive(pollInterval, "pollInterval") }

@@ -19,7 +19,7 @@ import Testing
   }
 
   private func remove(_ file: URL) {
-    for end in ["", "-wal", "-shm", "-reserve"] { try? FileManager.default.removeItem(atPath: file.path + end) }
+    for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: file.path + end) }
   }
 
   /// DUR-11

@@ -296,8 +296,7 @@ import Testing
   }
 
   private static func names(beside file: URL) -> [String] {
-    // The reserve stays.
     (try? FileManager.default.contentsOfDirectory(atPath: file.deletingLastPathComponent().path))?
-      .filter { !$0.hasSuffix("-reserve") }.sorted() ?? []
+      .sorted() ?? []
   }
 }

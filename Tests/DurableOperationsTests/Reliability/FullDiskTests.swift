@@ -8,65 +8,88 @@ import Testing
 /// DUR-5: a disk of four megabytes, in a name space of its own.
 @Suite(.enabled(if: SmallDisk.canMount, "this user may not mount anything"), .timeLimit(.minutes(30)))
 struct FullDiskTests {
-  @Test func diskIsFull_jobsAreDeletedCancelledAndHeld_andThereIsRoomForOthers() async throws {
+  @Test func diskIsFull_changesFail_andSayWhatIsFree_andSucceedWhenThereIsRoom() async throws {
     try await withDatabaseFile { file in
       let child = try DurableChild(
         file, arguments: ["durability=normal"], wrapper: SmallDisk.wrapper(file.deletingLastPathComponent()))
+      let rest = file.path + "-rest"
       await child.tell("schedule 3600000", until: "did schedule")
-      await child.tell("fill", until: "filled diskFull")
-      await child.tell("unschedule", until: "did unschedule")
-      await child.tell("hold 3", until: "did hold")
-      await child.tell("cancel 2", until: "did cancel")
-      for id in 10..<60 { child.tell("delete \(id)") }
-      await child.wait(for: "did delete", 50)
-      #expect(!child.lines.events.contains { $0.hasPrefix("error") })
-      // What was deleted has left room.
-      child.tell("enqueue 10 run")
-      await child.wait(forCount: 10, of: "enqueued")
+      child.tell("enqueue 60 run")
+      await child.wait(forCount: 60, of: "enqueued")
+      let stored = try #require(await count("waiting", in: child))
+      await child.tell("stuff \(rest)", until: "did stuff")
+      let changes = ["unschedule", "hold 3", "cancel 2", "delete 10", "enqueue 1 run", "pause"]
+      for change in changes { child.tell(change) }
+      await child.wait(forCount: changes.count, of: "error")
+      for line in child.lines.events where line.hasPrefix("error") {
+        #expect(line.hasPrefix("error diskFull ") && line.contains("0 KiB are free on its disk"), "\(line)")
+      }
+      #expect(await count("waiting", in: child) == stored)
+      await child.tell("remove \(rest)", until: "did remove")
+      for change in ["unschedule", "hold 3", "cancel 2", "delete 10"] {
+        await child.tell(change, until: "did \(change.split(separator: " ")[0])")
+      }
+      #expect(await count("waiting", in: child) == stored - 3)
       await child.exit()
     }
   }
 
-  /// Runs jobs, fills the disk, lets the jobs end, and stops the queue.
-  private func endsOnAFullDisk(_ file: URL, _ arguments: String...) async throws -> DurableChild {
-    let child = try DurableChild(
-      file, arguments: ["durability=normal", "concurrent=40"] + arguments,
-      wrapper: SmallDisk.wrapper(file.deletingLastPathComponent()))
-    await child.tell("start", until: "started")
-    // Each has a page of its own: together they need more than what was too little for one job.
-    child.tell("enqueue 40 hold 3000")
-    await child.wait(forCount: 40, of: "holds")
-    await child.tell("fill", until: "filled diskFull")
-    child.tell("stop 1000000000")
-    child.tell("release")
-    await child.wait(for: "stopped")
-    child.tell("count executing")
-    await child.wait(forCount: 1, of: "counted")
-    return child
-  }
-
-  @Test func diskIsFull_whatEndsIsWritten_byTheRoomOfTheReserve() async throws {
+  @Test func diskIsFull_endsWait_andAreWrittenWhenThereIsRoom() async throws {
     try await withDatabaseFile { file in
-      let child = try await endsOnAFullDisk(file)
-      #expect(child.numbers(after: "counted") == [0])
-      #expect(!child.lines.events.contains { $0.hasPrefix("logged unwritten") })
+      let (child, rest) = try await jobs(onADiskThatIsFull: file)
+      child.tell("release")
+      await child.wait(for: "failed diskFull", 2)
+      #expect(await count("executing", in: child) == 40)
+      #expect(child.numbers(after: "done").isEmpty)
+      await child.tell("remove \(rest)", until: "did remove")
+      await child.wait(forCount: 40, of: "done")
+      #expect(await count("done", in: child) == 40)
+      #expect(child.lines.events.count { $0 == "logged databaseFailed" } == 1)
       await child.exit()
     }
   }
 
-  @Test func diskIsFull_andThereIsNoReserve_theLogTellsOnce_andWhatRunsAgain() async throws {
+  @Test func diskIsFull_andTheQueueStops_theLogTellsOnce_andWhatRunsAgain() async throws {
     try await withDatabaseFile { file in
-      let child = try await endsOnAFullDisk(file, "reserve=0")
+      let (child, rest) = try await jobs(onADiskThatIsFull: file)
+      child.tell("stop 1000000000")
+      child.tell("release")
+      await child.wait(for: "stopped")
       #expect(child.lines.events.count { $0.hasPrefix("failed diskFull") } > 1)
       #expect(child.lines.events.count { $0.hasPrefix("logged databaseFailed") } == 1)
       let unwritten = try #require(child.lines.events.first { $0.hasPrefix("logged unwritten ") })
-      #expect(child.numbers(after: "counted") == [Int64(unwritten.split(separator: " ").count - 2)])
+      let executing = await count("executing", in: child)
+      #expect(executing == Int64(unwritten.split(separator: " ").count - 2))
+      // The ends are still there for the next start.
+      await child.tell("remove \(rest)", until: "did remove")
+      child.tell("start")
+      await child.wait(forCount: 40, of: "done")
       await child.exit()
     }
   }
 
+  private func count(_ state: String, in child: DurableChild) async -> Int64? {
+    let before = child.numbers(after: "counted").count
+    child.tell("count \(state)")
+    await child.wait(forCount: before + 1, of: "counted")
+    return child.numbers(after: "counted").last
+  }
+
+  /// Jobs that run, on a disk without room.
+  private func jobs(onADiskThatIsFull file: URL) async throws -> (child: DurableChild, rest: String) {
+    let child = try DurableChild(
+      file, arguments: ["durability=normal", "concurrent=40"],
+      wrapper: SmallDisk.wrapper(file.deletingLastPathComponent()))
+    await child.tell("start", until: "started")
+    // Each has a page of its own.
+    child.tell("enqueue 40 hold 3000")
+    await child.wait(forCount: 40, of: "holds")
+    await child.tell("stuff \(file.path)-rest", until: "did stuff")
+    return (child, "\(file.path)-rest")
+  }
+
   /// A file of an older version, whose tables are brought up to date.
-  @Test(arguments: [true, false]) func diskIsFull_fileIsOpened_byTheRoomOfTheReserve(hasReserve: Bool) async throws {
+  @Test func diskIsFull_fileIsOpened_failsAndSaysSo() async throws {
     try await withDatabaseFile { old in
       do {
         let store = try SQLiteStore(
@@ -74,21 +97,14 @@ struct FullDiskTests {
           migrations: [Schema.migrations[0]])
         try store.connection.execute("PRAGMA journal_mode = DELETE")
       }
-      if hasReserve { try Data(repeating: 1, count: 1 << 20).write(to: URL(filePath: old.path + "-reserve")) }
       try await withDatabaseFile { file in
         let folder = file.deletingLastPathComponent().path
         let child = try DurableChild(
           file, arguments: [],
           wrapper: SmallDisk.wrapper(
             URL(filePath: folder), after: "cp \(old.path)* \(folder); cat /dev/zero > \(folder)/filler; :"))
-        guard hasReserve else {
-          await child.wait(forCount: 1, of: "error")
-          #expect(child.lines.events[0].hasPrefix("error diskFull "))
-          return
-        }
-        await child.wait(for: "open")
-        await child.tell("start", until: "started")
-        await child.exit()
+        await child.wait(forCount: 1, of: "error")
+        #expect(child.lines.events[0].hasPrefix("error diskFull "))
       }
     }
   }

@@ -19,9 +19,7 @@ import Testing
   }
 
   private func names(beside file: URL) throws -> Set<String> {
-    // The reserve stays.
-    let names = try FileManager.default.contentsOfDirectory(atPath: file.deletingLastPathComponent().path)
-    return Set(names.filter { !$0.hasSuffix("-reserve") })
+    Set(try FileManager.default.contentsOfDirectory(atPath: file.deletingLastPathComponent().path))
   }
 
   @Test func whatChangesSomething_isRefused() async throws {

@@ -10,8 +10,7 @@ struct Snapshot: Equatable {
   /// - Parameter isLive: whether a program uses the queue in the folder. Readers register in the
   ///   file with `-shm` at its end.
   init(_ folder: URL, isLive: Bool = false) throws {
-    // The reserve is none of the files that are looked at.
-    for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where !name.hasSuffix("-reserve") {
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
       let file = folder.appendingPathComponent(name)
       let isShared = isLive && name.hasSuffix("-shm")
       contents[name] = isShared ? Data() : try Data(contentsOf: file)

@@ -3,28 +3,8 @@ import Foundation
 extension SQLiteAccess {
   /// Opens a file, or makes it, for writing and reading at the same time; a database in memory has
   /// one connection for both.
-  ///
-  /// Migrating its tables takes some room, which the reserve gives if there is no other.
   static func open(
     _ location: DurableQueue.Location, _ configuration: DurableQueue.Configuration, _ events: EventHub
-  ) throws -> (writer: SQLiteAccess, reader: SQLiteAccess) {
-    do {
-      return try open(location, configuration, events, hasUsedReserve: false)
-    } catch let error as DatabaseError where error.code == .diskFull {
-      let reserve = DiskReserve(at: location, size: configuration.diskReserve)
-      guard let reserve, reserve.giveUp() else { throw error }
-      do {
-        return try open(location, configuration, events, hasUsedReserve: true)
-      } catch {
-        _ = reserve.make()
-        throw error
-      }
-    }
-  }
-
-  private static func open(
-    _ location: DurableQueue.Location, _ configuration: DurableQueue.Configuration, _ events: EventHub,
-    hasUsedReserve: Bool
   ) throws -> (writer: SQLiteAccess, reader: SQLiteAccess) {
     switch location {
     case .readOnlyFile(let url):
@@ -42,8 +22,6 @@ extension SQLiteAccess {
       let reader = try SQLiteAccess(
         path: url.path, configuration: configuration, events: events, label: "\(name).reader", mustExist: true,
         besides: writer)
-      // Not before: a missing file leads nowhere.
-      writer.keep(ReserveKeeper(at: location, configuration, wasUsed: hasUsedReserve))
       if !mustExist { configuration.protectFiles(of: url.path) }
       return (writer, reader)
     // In memory: no other location is SQLite's.

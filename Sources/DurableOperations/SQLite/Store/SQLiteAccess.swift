@@ -27,15 +27,12 @@ final class SQLiteAccess: StoreAccess, @unchecked Sendable {  // the session is 
     self.suspension = suspension
     place = path
     let store = try open()
-    session = SQLiteSession(store, configuration: configuration, events: events)
-    self.open = isReadOnly ? { SQLiteSession(try open(), configuration: configuration, events: events) } : nil
+    session = SQLiteSession(store, configuration: configuration)
+    self.open = isReadOnly ? { SQLiteSession(try open(), configuration: configuration) } : nil
     queue = DispatchQueue(label: "DurableOperations.\(label)", qos: .userInitiated, autoreleaseFrequency: .workItem)
     group = writer?.group ?? ObjectIdentifier(queue)
     queue.setSpecific(key: StoreQueue.current, value: group)
   }
-
-  /// Call before the first use.
-  func keep(_ reserve: ReserveKeeper?) { session.reserve = reserve }
 
   func sync<R>(_ body: (any StoreSession) throws -> R) throws -> R {
     // A caller that is already on the queue is inside a transaction of the user.

@@ -32,8 +32,7 @@ extension SQLiteSession {
     return answer
   }
 
-  /// Not before: the reserve must not take the room that the look's writes need.
-  func lookIsOver() { reserve?.makeNowAndThen(at: store.now) }
+  func lookIsOver() {}
 
   /// What other connections have requested; nil if none has written since the last call.
   private func newWishes(worker: Int64?) throws -> StoreLookAnswer.Wishes? {

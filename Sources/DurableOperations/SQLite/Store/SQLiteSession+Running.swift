@@ -9,16 +9,6 @@ extension SQLiteSession {
   // MARK: - Rounds
 
   func round(_ round: StoreRound) throws -> StoreRoundAnswer {
-    guard !round.acknowledgements.isEmpty || round.isLast else { return try perform(round) }
-    var mayClaim = true
-    return try freeingSpace {
-      // The reserve has room for ends. A job that is claimed into it needs some for its own.
-      defer { mayClaim = false }
-      return try perform(round, mayClaim: mayClaim)
-    }
-  }
-
-  private func perform(_ round: StoreRound, mayClaim: Bool = true) throws -> StoreRoundAnswer {
     try watchClock()
     var answer = StoreRoundAnswer(worker: round.worker)
     let changesBefore = store.connection.totalChangeCount
@@ -27,20 +17,15 @@ extension SQLiteSession {
       for acknowledgement in round.acknowledgements {
         try store.acknowledge(acknowledgement, keepsDone: round.keepsDone)
       }
-      if mayClaim, let request = round.request(), !request.kinds.isEmpty { try claim(request, in: round, &answer) }
+      if let request = round.request(), !request.kinds.isEmpty { try claim(request, in: round, &answer) }
       if round.isLast, let last = answer.worker {
         try store.removeWorker(last)
         answer.worker = nil
       }
     }
-    if round.isLast {
-      store.truncateLog()
-      reserve?.make()
-    }
-    // The room of the reserve is none for others.
-    answer.hasOnlyRead = !mayClaim || store.connection.totalChangeCount == changesBefore
-    // What was not claimed is asked for again.
-    answer.hasFreed = store.hasFreedJobs || !mayClaim
+    if round.isLast { store.truncateLog() }
+    answer.hasOnlyRead = store.connection.totalChangeCount == changesBefore
+    answer.hasFreed = store.hasFreedJobs
     answer.ahead = round.ahead.map { question in Result { try ahead(question) } }
     return answer
   }
@@ -68,12 +53,10 @@ extension SQLiteSession {
   }
 
   func write(_ ends: [Acknowledgement], keepsDone: Bool, abandoned: [ClaimedJob]) throws {
-    try freeingSpace {
-      try watchClock()
-      try store.transaction {
-        for job in abandoned { try store.noteAbandoned(job.id, claim: job.claim) }
-        for end in ends { try store.acknowledge(end, keepsDone: keepsDone) }
-      }
+    try watchClock()
+    try store.transaction {
+      for job in abandoned { try store.noteAbandoned(job.id, claim: job.claim) }
+      for end in ends { try store.acknowledge(end, keepsDone: keepsDone) }
     }
   }
 
@@ -83,12 +66,10 @@ extension SQLiteSession {
     // A file knows no worker that its queue does not.
     guard worker != nil || !ends.isEmpty else { return }
     try store.connection.withTimeout(patience ?? configuration.busyTimeout) { _ in
-      try freeingSpace {
-        try watchClock()
-        try store.transaction {
-          for end in ends { try store.acknowledge(end, keepsDone: keepsDone) }
-          if let worker { try store.giveBackJobs(of: worker) }
-        }
+      try watchClock()
+      try store.transaction {
+        for end in ends { try store.acknowledge(end, keepsDone: keepsDone) }
+        if let worker { try store.giveBackJobs(of: worker) }
       }
     }
   }
