@@ -188,6 +188,9 @@ final class Connection {
 
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
+  /// Why the queue itself has ended the transaction under way; nil if it has not.
+  private var failure: (any Error)?
+
   /// Runs a closure in one transaction, which may write from its beginning: a transaction that
   /// reads first and then writes can fail in a way that waiting does not help against.
   func transaction<R>(_ body: () throws -> R) throws -> R {
@@ -202,6 +205,7 @@ final class Connection {
   }
 
   private func transaction<R>(begunBy beginning: Statement, _ body: () throws -> R) throws -> R {
+    failure = nil
     try beginning.run()
     do {
       let result = try body()
@@ -210,7 +214,30 @@ final class Connection {
       return result
     } catch {
       // Some errors have already rolled it back.
-      if isInTransaction { _ = try? execute("ROLLBACK") }
+      rollBack()
+      throw error
+    }
+  }
+
+  /// Rolls an open transaction back. An interruption, from any thread, may reach this statement,
+  /// too: it is repeated then.
+  ///
+  /// - Returns: false if the connection stays in its transaction, with its locks, so that it must
+  ///   be closed.
+  @discardableResult
+  func rollBack() -> Bool {
+    for _ in 0..<100 where isInTransaction { _ = try? execute("ROLLBACK") }
+    return !isInTransaction
+  }
+
+  /// Runs a part without which the transaction must not be stored: if it fails, rolls the
+  /// transaction back, so that it fails even if the user's closure handles the error.
+  func requireSuccess(_ body: () throws -> Void) throws {
+    do {
+      try body()
+    } catch {
+      failure = error
+      rollBack()
       throw error
     }
   }
@@ -230,12 +257,13 @@ final class Connection {
     if hasMoved != 0 { throw DatabaseError.fileLost(path) }
   }
 
-  func transactionEnded() -> DatabaseError {
-    DatabaseError(
-      .transactionEnded, message: "The transaction of \(path) was ended by a statement inside of it", path: path)
+  func transactionEnded() -> any Error {
+    failure
+      ?? DatabaseError(
+        .transactionEnded, message: "The transaction of \(path) was ended by a statement inside of it", path: path)
   }
 
-  private func refusal(of action: Authorizer.Refusal, sql: String) -> DatabaseError {
+  private func refusal(of action: Authorizer.Refusal, sql: String) -> any Error {
     switch action {
     case .transaction: transactionEnded()
     case .setting(let name):

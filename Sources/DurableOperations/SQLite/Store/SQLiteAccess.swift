@@ -5,8 +5,10 @@ import Foundation
 /// for the disk.
 final class SQLiteAccess: StoreAccess, @unchecked Sendable {  // the session is used on the queue alone
   private var session: SQLiteSession
-  /// Opens the file again, if it is only read; nil otherwise.
+  /// Opens the file again; nil for a database in memory.
   private let open: (() throws -> SQLiteSession)?
+  /// The connection to interrupt; nil for one that only reads, which holds no lock for long.
+  private let interruptible: LockBox<Connection?>
   private let queue: DispatchQueue
   /// The same for all connections of one core.
   private let group: ObjectIdentifier
@@ -19,16 +21,17 @@ final class SQLiteAccess: StoreAccess, @unchecked Sendable {  // the session is 
     isReadOnly: Bool = false, besides writer: SQLiteAccess? = nil
   ) throws {
     let suspension = writer?.suspension ?? Suspension()
-    let open = {
-      try SQLiteStore(
-        path: path, configuration: configuration, events: events, mustExist: mustExist, isReadOnly: isReadOnly,
-        suspension: suspension)
+    func open(mustExist: Bool) throws -> SQLiteSession {
+      SQLiteSession(
+        try SQLiteStore(
+          path: path, configuration: configuration, events: events, mustExist: mustExist, isReadOnly: isReadOnly,
+          suspension: suspension), configuration: configuration)
     }
     self.suspension = suspension
     place = path
-    let store = try open()
-    session = SQLiteSession(store, configuration: configuration)
-    self.open = isReadOnly ? { SQLiteSession(try open(), configuration: configuration) } : nil
+    session = try open(mustExist: mustExist)
+    interruptible = LockBox(isReadOnly ? nil : session.store.connection)
+    self.open = path == ":memory:" ? nil : { try open(mustExist: true) }
     queue = DispatchQueue(label: "DurableOperations.\(label)", qos: .userInitiated, autoreleaseFrequency: .workItem)
     group = writer?.group ?? ObjectIdentifier(queue)
     queue.setSpecific(key: StoreQueue.current, value: group)
@@ -41,11 +44,7 @@ final class SQLiteAccess: StoreAccess, @unchecked Sendable {  // the session is 
   }
 
   func async(_ body: @escaping @Sendable (any StoreSession) -> Void) {
-    queue.async { [self] in
-      // If it cannot be opened again, its next use reports why.
-      if let open, !session.store.connection.isUpToDate, let fresh = try? open() { session = fresh }
-      body(session)
-    }
+    queue.async { [self] in lend(body) }
   }
 
   func run<R: Sendable>(_ body: @escaping @Sendable (any StoreSession) throws -> R) async throws -> R {
@@ -64,25 +63,43 @@ final class SQLiteAccess: StoreAccess, @unchecked Sendable {  // the session is 
   }
 
   func interrupt(_ last: @escaping @Sendable (any StoreSession) -> Void) async {
-    // A connection that only reads may be replaced meanwhile, and holds no lock for long.
-    if open == nil { session.store.connection.interrupt() }
+    interruptible.withLock(\.self)?.interrupt()
     await withCheckedContinuation { continuation in
       queue.async { [self] in
-        session.store.ignoringSuspension { last(session) }
+        lend { session in session.store.ignoringSuspension { last(session) } }
         continuation.resume()
       }
     }
   }
 
-  /// Call on the queue. Where the file is only read, the body runs again if another program began
-  /// to use the file meanwhile: reads until then may be partly old and partly new.
+  // MARK: - The session. Call on the queue
+
+  private func lend(_ body: (SQLiteSession) -> Void) {
+    // If it cannot be opened again, its next use reports why.
+    try? renew()
+    body(session)
+    try? renew()
+  }
+
+  /// Where the file is only read, the body runs again if another program began to use the file
+  /// meanwhile: reads until then may be partly old and partly new.
   private func use<R>(_ body: (any StoreSession) throws -> R) throws -> R {
     try session.store.refuseWhileSuspended()
-    guard let open else { return try body(session) }
     while true {
-      if !session.store.connection.isUpToDate { session = try open() }
+      try renew()
       let result = Result { try body(session) }
-      if session.store.connection.isUpToDate { return try result.get() }
+      guard session.store.connection.isUpToDate else { continue }
+      try? renew()
+      return try result.get()
     }
+  }
+
+  /// Opens the file again if what was read of it may be old, or if the connection could not leave
+  /// its transaction: its locks would stay.
+  private func renew() throws {
+    let connection = session.store.connection
+    guard !connection.isUpToDate || !connection.rollBack(), let open else { return }
+    session = try open()
+    interruptible.withLock { if $0 != nil { $0 = session.store.connection } }
   }
 }

@@ -83,7 +83,7 @@ final class SQLiteTransaction: StoreTransaction {
       return rows
     } catch {
       // A statement before the one that failed may have done so.
-      if mayTakeBack, connection.isInTransaction { try? forgetEventsTakenBack() }
+      if mayTakeBack, connection.isInTransaction { try connection.requireSuccess { try forgetEventsTakenBack() } }
       throw error
     }
   }

@@ -250,7 +250,9 @@ final class SQLiteStore {
       deltas = deltasBefore
       forgetKinds()
       // Some errors have already rolled everything back.
-      if connection.isInTransaction { _ = try? connection.execute("ROLLBACK TO durable_part; RELEASE durable_part") }
+      if connection.isInTransaction {
+        try connection.requireSuccess { try connection.execute("ROLLBACK TO durable_part; RELEASE durable_part") }
+      }
       throw error
     }
   }
