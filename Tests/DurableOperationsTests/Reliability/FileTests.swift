@@ -81,6 +81,32 @@ import Testing
     #expect(logSize == 0)
   }
 
+  @Test func log_ofAnIdleQueue_whenAReaderIsGone_isCutAtTheNextLook() async throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let harness = try Harness(.file(file)) { $0.durability = .normal }, queue = harness.queue
+    queue.start()
+    let reader = try Connection(path: file.path, busyTimeout: .seconds(60), mustExist: true)
+    try reader.execute("BEGIN; SELECT count(*) FROM durable_jobs")
+    let payload = String(repeating: "x", count: 20_000)
+    for _ in 0..<10 { try await queue.enqueue(contentsOf: (0..<60).map { _ in Text(text: payload) }) }
+    func look() async {
+      for _ in 0..<3 {
+        harness.clock.advance(by: .seconds(2))
+        await queue.hasLookedAround()
+        await queue.hasNothingUnderWay()
+      }
+    }
+    await look()
+    #expect(logSize > 10_000_000)
+    try reader.execute("COMMIT")
+    await look()
+    #expect(logSize == 0)
+    // What is stored from then on is not lost, either.
+    let id = try await queue.enqueue(Count(number: 1))
+    await queue.stop()
+    #expect(try await DurableQueue.patient(file).job(id)?.state == .waiting)
+  }
+
   private struct Text: Job {
     static let kind = "text"
     let text: String

@@ -32,7 +32,7 @@ extension SQLiteSession {
     return answer
   }
 
-  func lookIsOver() {}
+  func lookIsOver() { store.truncateLongLog() }
 
   /// What other connections have requested; nil if none has written since the last call.
   private func newWishes(worker: Int64?) throws -> StoreLookAnswer.Wishes? {
@@ -107,11 +107,11 @@ extension SQLiteSession {
     guard due.isAnyReadable else { return DueOccurrences(unreadable: due.unreadable) }
     return try store.transaction { try store.enqueueOccurrences() }
   }
+
   func updateNextOccurrences() throws {
     guard try !store.outdatedPeriodicJobs().isEmpty else { return }
     try store.transaction { try store.updateNextOccurrences() }
   }
-
 
   func prune(keeping time: Duration) throws -> Bool {
     try store.transaction { try store.prune(finishedBefore: store.now.clampedDifference(to: time.milliseconds)) }

@@ -92,6 +92,12 @@ final class SQLiteStore {
   /// About as long as SQLite lets it become without a reader in the way.
   private static let longestLog = 4 << 20
 
+  /// Truncates the log if it has become long while a reader was in the way. Not inside a
+  /// transaction.
+  func truncateLongLog() {
+    if logSize > Self.longestLog, (try? refuseWhileSuspended()) != nil { truncateLog() }
+  }
+
   /// Writes the log back and truncates it, if no other connection is in the way. Not inside a
   /// transaction.
   func truncateLog() {
