@@ -216,6 +216,8 @@ extension DatabaseError: LocalizedError, CustomStringConvertible {
     case .readOnly:
       "The database \(path) cannot be written to (\(cause)). Give this user the right to write the file and its "
         + "folder, where SQLite keeps its write-ahead log."
+    case .cannotOpen where extendedCode == 0:
+      "The database \(path) cannot be opened: \(message)."
     case .cannotOpen:
       "The database \(path) cannot be opened (\(cause)). Check that it is a file, and that this user may read it and, to "
         + "change it, write it and its folder."

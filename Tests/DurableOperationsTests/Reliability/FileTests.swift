@@ -107,6 +107,52 @@ import Testing
     #expect(try await DurableQueue.patient(file).job(id)?.state == .waiting)
   }
 
+  // MARK: - Names
+
+  /// Each name has a log of its own.
+  @Test func fileWithTwoHardLinks_isRefused() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    do { _ = try DurableQueue(location: .file(file)) }
+    let other = folder.appendingPathComponent("other.sqlite"), link = folder.appendingPathComponent("link.sqlite")
+    try FileManager.default.linkItem(at: file, to: other)
+    try FileManager.default.createSymbolicLink(at: link, withDestinationURL: file)
+    for file in [file, other, link] {
+      for location in [DurableQueue.Location.file(file), .existingFile(file), .readOnlyFile(file)] {
+        #expect {
+          _ = try DurableQueue(location: location)
+        } throws: { error in
+          (error as? DatabaseError)?.code == .cannotOpen && "\(error)".contains("2 hard links")
+        }
+      }
+    }
+    try FileManager.default.removeItem(at: other)
+    _ = try DurableQueue(location: .file(link)).enqueue(Count(number: 1))
+  }
+
+  /// SQLite adds up to eight bytes for the files beside it.
+  @Test(arguments: [248, 255]) func fileWhoseNameIsTooLong_isRefused_andNothingIsMade(length: Int) throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    // Two bytes each, as file systems count.
+    let name = String(repeating: "ä", count: length / 2) + String(repeating: "x", count: length % 2)
+    let file = folder.appendingPathComponent(name), link = folder.appendingPathComponent("link.sqlite")
+    try FileManager.default.createSymbolicLink(at: link, withDestinationURL: file)
+    for file in [file, link] {
+      #expect {
+        _ = try DurableQueue(location: .file(file))
+      } throws: { error in
+        (error as? DatabaseError)?.code == .cannotOpen && "\(error)".contains("\(length) bytes")
+      }
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["link.sqlite"])
+  }
+
+  @Test func fileWithTheLongestName_storesJobs() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appendingPathComponent(String(repeating: "x", count: 247))
+    let id = try DurableQueue(location: .file(file)).enqueue(Count(number: 1))
+    #expect(try DurableQueue(location: .file(file)).job(id)?.state == .waiting)
+  }
+
   private struct Text: Job {
     static let kind = "text"
     let text: String

@@ -3,17 +3,18 @@ import Foundation
 extension DurableQueue.Location {
   /// Makes the folder and the file, so that no other user can read the file from its first byte on.
   func prepareFile(at url: URL, access: DurableQueue.FileAccess) throws {
-    switch self {
-    case .existingFile, .readOnlyFile: return try Self.requireFile(at: url)
-    default: break
-    }
+    try Self.requireSingleName(of: url)
+    if case .readOnlyFile = self { return try Self.requireFile(at: url) }
+    try Self.requireShortName(of: url)
+    if case .existingFile = self { return try Self.requireFile(at: url) }
     let folder = url.deletingLastPathComponent()
     do {
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     } catch {
       throw DatabaseError(
         .cannotOpen,
-        message: "the folder \(folder.path) does not exist and cannot be made: \(error.localizedDescription)",
+        message:
+          "its folder \(folder.path) cannot be made: \(error.localizedDescription). Make it, or choose another path",
         path: url.path)
     }
     // A link may exist while its target does not.
@@ -30,6 +31,32 @@ extension DurableQueue.Location {
     // The mask of the process may have removed the group.
     fchmod(descriptor, mode)
     close(descriptor)
+  }
+
+  /// SQLite keeps the log beside the name by which a file was opened: under another name, jobs that
+  /// are in the log alone would be missing, and lost.
+  private static func requireSingleName(of url: URL) throws {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: url.whereLinksLead.path)
+    guard attributes?[.type] as? FileAttributeType == .typeRegular, let links = attributes?[.referenceCount] as? Int,
+      links > 1
+    else { return }
+    throw DatabaseError(
+      .cannotOpen,
+      message:
+        "it has \(links) hard links, and each name would have its own log. Remove the other names, or open a copy",
+      path: url.path)
+  }
+
+  /// SQLite would make the file, and fail to make those beside it.
+  private static func requireShortName(of url: URL) throws {
+    let file = url.whereLinksLead, length = file.lastPathComponent.utf8.count
+    let longest = pathconf(file.deletingLastPathComponent().path, Int32(_PC_NAME_MAX)), rest = "-journal".utf8.count
+    guard longest > 0, length + rest > longest else { return }
+    throw DatabaseError(
+      .cannotOpen,
+      message:
+        "its name has \(length) bytes, SQLite adds up to \(rest) more, and the file system allows \(longest). Choose a "
+        + "shorter name", path: url.path)
   }
 
   /// Opening a pipe would wait until another program writes.
