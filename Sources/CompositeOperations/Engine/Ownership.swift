@@ -27,6 +27,14 @@ extension Operation {
     let hasEnded = (self as? SettlingOperation)?.state.current.isSettled ?? isFinished
     return OperationError(hasEnded ? .alreadyFinished : .alreadyInUse, operation: self)
   }
+
+  /// Names the operation, unless it was started, queued or adopted: then others may read its name.
+  ///
+  /// - Parameter replaces: whether to replace a name that it has.
+  package final func nameUnlessTaken(_ name: String, replaces: Bool = false) {
+    let mayHaveName = (self as? SettlingOperation)?.state.current.has(.hasName) ?? true
+    if !isTaken, replaces || !mayHaveName || self.name == nil { self.name = name }
+  }
 }
 
 extension SettlingOperation {
@@ -45,16 +53,6 @@ extension SettlingOperation {
     if state.has(.started) { return true }
     // A queue that holds it, or is about to, will start it, also while its completion still runs.
     return !state.has(.finishesWhenStarted) && !isStartedByQueue
-  }
-
-  /// Names the operation, unless it was started, queued or adopted.
-  ///
-  /// - Parameter replaces: whether to replace a name that it has.
-  package final func nameUnlessTaken(_ name: String, replaces: Bool = false) {
-    let state = self.state.current
-    if state.has(.hasName), !replaces, self.name != nil { return }
-    guard state.phase == .pending, !state.has(.adopted), !waitsInQueue else { return }
-    self.name = name
   }
 
   /// Whether the operation was added to a queue that has not started it yet.

@@ -83,7 +83,7 @@ extension QueueCore {
     if events.isHeard, let operation = operation as? SettlingOperation {
       operation.addProgressObserver { [events, id = execution.job.id] in events.tell(.progress(id, fraction: $0)) }
     }
-    if operation.name == nil { operation.name = "\(execution.kindName) \(execution.job.id)" }
+    if operation.name == nil { operation.nameUnlessTaken("\(execution.kindName) \(execution.job.id)") }
     let isInterrupted = withLock { _ in
       execution.operation = operation
       return execution.interruption != nil || execution.place?.operation.isCancelled == true

@@ -78,6 +78,24 @@ import Testing
     #expect(released == nil)
   }
 
+  @Test func operation_thatWaitsInAnotherQueue_isNotNamed() async throws {
+    let elsewhere = OperationQueue()
+    elsewhere.isSuspended = true
+    let operation = SimpleOperation<Void> {}
+    elsewhere.addOperation(operation)
+    let harness = try Harness()
+    let own = SimpleOperation<Void> {}
+    try await harness.queue.register(Count.self) { job, _ -> Operation in job.number == 1 ? operation : own }
+    harness.queue.start()
+    let ids = try await harness.queue.enqueue(contentsOf: [Count(number: 1), Count(number: 2)])
+    await harness.wait(for: .done, of: ids[1])
+    await harness.wait(for: .executing, of: ids[0])
+    elsewhere.isSuspended = false
+    await harness.wait(for: .done, of: ids[0])
+    #expect(operation.name == nil && own.name == "count \(ids[1])")
+    await harness.queue.stop()
+  }
+
   @Test(arguments: Engine.available) func snoozeInsideOfOthers_costsNoAttempt(on engine: Engine) async throws {
     let harness = try Harness(engine.location())
     try await harness.queue.register(Count.self) { job, _ -> Operation in
