@@ -150,10 +150,10 @@ struct CircuitBreakerTests {
 
   @Test func plainOperation_isGuardedToo() async {
     let breaker = breaker()
-    #expect(await outcomeOfStarting(BlockOperation {}.guarded(by: breaker)).value != nil)
+    #expect(await outcomeOfStarting(BlockOperation {}.asSimpleOperation().guarded(by: breaker)).value != nil)
     breaker.trip()
     let block = BlockOperation { Issue.record("It ran.") }
-    #expect(await outcomeOfStarting(block.guarded(by: breaker)).error is CircuitBreakerError)
+    #expect(await outcomeOfStarting(block.asSimpleOperation().guarded(by: breaker)).error is CircuitBreakerError)
     #expect(block.isFinished)
   }
 

@@ -31,7 +31,8 @@ struct DeadlineTests {
   @Test("In time: it settles as the operation does, and leaves no timer")
   func deadline_inTime() async {
     #expect(await outcomeOfStarting(succeeding(1).deadline(instant(5), clock: clock)).value == 1)
-    #expect(await outcomeOfStarting(BlockOperation {}.deadline(instant(5), clock: clock)).value != nil)
+    #expect(
+      await outcomeOfStarting(BlockOperation {}.asSimpleOperation().deadline(instant(5), clock: clock)).value != nil)
     await clock.waitUntilIdle()
   }
 
@@ -104,13 +105,13 @@ struct DeadlineTests {
     let done = fails ? failing(TestError.first) : succeeding(1)
     _ = await outcomeOfStarting(done)
     let timed = done.deadline(instant(5), clock: clock)
-    let plain = BlockOperation {}
-    await onWorker { plain.start() }
-    let timedPlain: SimpleOperation<Void> = plain.deadline(instant(5), clock: clock)
+    let foreign = ConformingOperation { .success(2) }
+    await onWorker { foreign.start() }
+    let timedForeign = foreign.deadline(instant(5), clock: clock)
     clock.advance(by: .seconds(9))
     let outcome = await outcomeOfStarting(timed)
     #expect(fails ? outcome.error as? TestError == .first : outcome.value == 1)
-    #expect(await outcomeOfStarting(timedPlain).value != nil)
+    #expect(await outcomeOfStarting(timedForeign).value == 2)
     #expect(Timekeeper.of(clock).pendingCount == 0)
   }
 

@@ -27,7 +27,7 @@ struct PolicyMixBuilder: Sendable {
       let plain = AsyncPlainOperation { plain in
         if later { DispatchQueue.global().async { plain.complete() } } else { plain.complete() }
       }
-      return noted(plain.timeout(.seconds(1_000_000), clock: world.clock).map { 1 })
+      return noted(plain.asSimpleOperation().timeout(.seconds(1_000_000), clock: world.clock).map { 1 })
     case .async(let seconds):
       let clock = world.clock
       return noted(

@@ -248,8 +248,9 @@ struct RetryingTests {
   @Test("Operations without a static value can be retried, and give none")
   func retrying_anyOperation_givesVoid() async {
     let first: Operation = failing(TestError.first, as: Int.self)
-    let retried: SimpleOperation<Void> = first.retrying(atOnce) { attempt -> Operation in
-      attempt.number < 3 ? failing(TestError.second, as: String.self) : BlockOperation {}
+    let retried: SimpleOperation<Void> = first.asSimpleOperation().retrying(atOnce) { attempt in
+      let next: Operation = attempt.number < 3 ? failing(TestError.second, as: String.self) : BlockOperation {}
+      return next.asSimpleOperation()
     }
     #expect(await outcomeOfStarting(retried).value != nil)
   }

@@ -106,9 +106,10 @@ struct TimeoutTests {
 
   @Test("A plain operation has no value, and can be timed too")
   func timeout_ofPlainOperation() async {
-    #expect(await outcomeOfStarting(BlockOperation {}.timeout(.seconds(1), clock: clock)).value != nil)
+    #expect(
+      await outcomeOfStarting(BlockOperation {}.asSimpleOperation().timeout(.seconds(1), clock: clock)).value != nil)
     let plain = AsyncPlainOperation()
-    let timed: SimpleOperation<Void> = plain.timeout(.seconds(1), clock: clock)
+    let timed: SimpleOperation<Void> = plain.asSimpleOperation().timeout(.seconds(1), clock: clock)
     await onWorker { timed.start() }
     await plain.started.wait()
     clock.advance(by: .seconds(1))
@@ -271,8 +272,10 @@ struct TimeoutTests {
   }
 
   /// Counts how often it is asked whether it has finished.
-  private final class AskedOperation: Operation, @unchecked Sendable {  // the number is locked
+  private final class AskedOperation: Operation, ComposableOperation, @unchecked Sendable {  // the number is locked
     let asks = Locked(0)
+
+    var outcome: Outcome<Void>? { super.isFinished ? .success(()) : nil }
 
     override var isFinished: Bool {
       asks.increment()
@@ -348,7 +351,7 @@ struct TimeoutTests {
       switch which {
       case 0: _ = SimpleOperation<Int>().timeout(.zero)
       case 1: _ = SimpleOperation<Int>().timeout(.seconds(-1))
-      default: _ = BlockOperation {}.timeout(.zero)
+      default: _ = BlockOperation {}.asSimpleOperation().timeout(.zero)
       }
     }
     try expect(result, says: "was given a timeout of", "positive")

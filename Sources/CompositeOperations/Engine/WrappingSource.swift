@@ -5,9 +5,6 @@ class WrappingSource: SequentialSource, @unchecked Sendable {  // see the field;
   // Guarded by the striped lock, because drawings read it at any moment.
   @exclusivity(unchecked) final var operation: Operation?
 
-  /// Whether the value is `()` instead of the operation's.
-  private let givesVoid: Bool
-
   /// The name that the wrapped operation had when it was wrapped. If it had none, the name of the
   /// last child that had one; the striped lock guards it then.
   @exclusivity(unchecked) private final var lastName: String?
@@ -16,13 +13,12 @@ class WrappingSource: SequentialSource, @unchecked Sendable {  // see the field;
 
   /// - Parameters:
   ///   - wrapped: the operation that exists from the beginning, if there is one.
-  ///   - givesVoid: whether the value is `()` instead of the operation's.
-  init(_ wrapped: Operation?, givesVoid: Bool, joins: Bool) {
+  ///   - joins: whether a child that other code starts is awaited.
+  init(_ wrapped: Operation?, joins: Bool) {
     operation = wrapped
     let name = wrapped.flatMap { ($0 as? SettlingOperation).map(\.nameAtHand) ?? $0.name }
     lastName = name
     hadName = name != nil
-    self.givesVoid = givesVoid
     super.init(joins: joins)
   }
 
@@ -63,10 +59,4 @@ class WrappingSource: SequentialSource, @unchecked Sendable {  // see the field;
 
   /// The operation that runs or is to run.
   override var namesake: Operation? { wrapped ?? super.knownChildren.contents.first }
-
-  /// Settles the owner as the wrapped operation has ended.
-  final func settleLike(_ operation: Operation) -> Step {
-    if givesVoid, case .success = operation.anyOutcome { return .settle(.success) }
-    return .settleLike(operation)
-  }
 }

@@ -1,7 +1,7 @@
 /// A kind of operation, for errors, telemetry and timelines, which show its word.
 package enum OperationKind: String, Sendable {
   // Compositions.
-  case parallel, sequence, graph, then, map, mapAsync, recover, settled, pipeline, queue
+  case parallel, sequence, graph, then, map, mapAsync, recover, settled, asSimpleOperation, pipeline, queue
   case zip, all, allSettled, firstSuccess, forEach
   // Policies.
   case timeout, retry, repeating, condition, exclusive, limited, guarded

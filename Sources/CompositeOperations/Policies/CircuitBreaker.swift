@@ -31,16 +31,7 @@ extension ComposableOperation {
   ///
   /// - Parameter breaker: the breaker. Kept until the returned operation is released.
   public func guarded(by breaker: CircuitBreaker) -> SimpleOperation<Value> {
-    ComposedOperation(CircuitBreakerSource(self, by: breaker, givesVoid: false))
-  }
-}
-
-extension Operation {
-  /// Guards an operation of any other type, which has no value: see
-  /// ``ComposableOperation/guarded(by:)``.
-  @_disfavoredOverload
-  public final func guarded(by breaker: CircuitBreaker) -> SimpleOperation<Void> {
-    ComposedOperation(CircuitBreakerSource(self, by: breaker, givesVoid: true))
+    ComposedOperation(CircuitBreakerSource(self, by: breaker))
   }
 }
 
@@ -258,9 +249,9 @@ private final class CircuitBreakerSource: GuardSource, @unchecked Sendable {  //
   // Only the thread that asks or ends uses it.
   private var ticket: CircuitState.Ticket?
 
-  init(_ guarded: Operation, by breaker: CircuitBreaker, givesVoid: Bool) {
+  init(_ guarded: Operation, by breaker: CircuitBreaker) {
     self.breaker = breaker
-    super.init(guarded, givesVoid: givesVoid)
+    super.init(guarded)
   }
 
   override func nextGuard(for guarded: Operation, after previous: Operation?) -> Step? {

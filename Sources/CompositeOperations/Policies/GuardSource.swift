@@ -48,8 +48,8 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
   /// The dependencies of the owner and of the operation, once the wait for them is over.
   final var dependencies: [Operation] { waited?.dependencies ?? dependenciesOfOwner }
 
-  init(_ guarded: Operation, givesVoid: Bool) {
-    super.init(guarded, givesVoid: givesVoid, joins: false)
+  init(_ guarded: Operation) {
+    super.init(guarded, joins: false)
   }
 
   /// Returns the next step before the operation; nil if the operation may run. Called where
@@ -184,7 +184,7 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
     case .guarding:
       return afterGuarding(guarded, previous, count)
     case .done:
-      return settleLike(guarded)
+      return .settleLike(guarded)
     }
   }
 

@@ -40,7 +40,7 @@ public func retrying<O: ComposableOperation>(
   _ makeOperation: @escaping @Sendable (_ attempt: RetryAttempt) throws -> O,
   decide: (@Sendable (_ failed: RetryAttempt) async throws -> RetryPolicy.Decision)? = nil
 ) -> SimpleOperation<O.Value> {
-  ComposedOperation(RetrySource(first: nil, policy, .of(clock), givesVoid: false, decide: decide, makeOperation))
+  ComposedOperation(RetrySource(first: nil, policy, .of(clock), decide: decide, makeOperation))
 }
 
 extension ComposableOperation {
@@ -65,22 +65,6 @@ extension ComposableOperation {
     _ makeOperation: @escaping @Sendable (_ attempt: RetryAttempt) throws -> O,
     decide: (@Sendable (_ failed: RetryAttempt) async throws -> RetryPolicy.Decision)? = nil
   ) -> SimpleOperation<Value> where O.Value == Value {
-    ComposedOperation(RetrySource(first: self, policy, .of(clock), givesVoid: false, decide: decide, makeOperation))
-  }
-}
-
-extension Operation {
-  /// The same for any other operation, which has no value: see
-  /// ``ComposableOperation/retrying(_:clock:_:decide:)``.
-  ///
-  /// A plain operation never fails. So only operations of this package are ever repeated, and your
-  /// own operations that conform to ``ComposableOperation``.
-  @_disfavoredOverload
-  public final func retrying(
-    _ policy: RetryPolicy = RetryPolicy(), clock: some Clock<Duration> = ContinuousClock(),
-    _ makeOperation: @escaping @Sendable (_ attempt: RetryAttempt) throws -> Operation,
-    decide: (@Sendable (_ failed: RetryAttempt) async throws -> RetryPolicy.Decision)? = nil
-  ) -> SimpleOperation<Void> {
-    ComposedOperation(RetrySource(first: self, policy, .of(clock), givesVoid: true, decide: decide, makeOperation))
+    ComposedOperation(RetrySource(first: self, policy, .of(clock), decide: decide, makeOperation))
   }
 }

@@ -36,7 +36,11 @@ extension ComposableOperation {
   public func timeout(
     _ limit: Duration, _ behavior: TimeoutBehavior = .settlesAtOnce, clock: some Clock<Duration> = ContinuousClock()
   ) -> SimpleOperation<Value> {
-    timed(self, limit, behavior, clock, givesVoid: false)
+    require(
+      limit > .zero,
+      "\(OperationError.describe(self)) was given a timeout of \(limit), so it could never end in time. Use a "
+        + "positive duration.")
+    return ComposedOperation(TimeoutSource(self, .duration(limit), behavior, .of(clock)))
   }
 
   /// Limits the time of this operation to an instant of a clock; see ``timeout(_:_:clock:)``.
@@ -55,47 +59,7 @@ extension ComposableOperation {
   public func deadline<C: Clock>(
     _ deadline: C.Instant, clock: C, _ behavior: TimeoutBehavior = .settlesAtOnce
   ) -> SimpleOperation<Value> where C.Duration == Duration {
-    timed(self, until: deadline, behavior, clock, givesVoid: false)
+    let timekeeper = Timekeeper.of(clock)
+    return ComposedOperation(TimeoutSource(self, .deadline(timekeeper.time(of: deadline)), behavior, timekeeper))
   }
-}
-
-extension Operation {
-  /// Limits the time of an operation of any other type, which has no value: see
-  /// ``ComposableOperation/timeout(_:_:clock:)``.
-  ///
-  /// A plain asynchronous operation must finish when it is cancelled. Otherwise it continues after
-  /// the timeout.
-  @_disfavoredOverload
-  public final func timeout(
-    _ limit: Duration, _ behavior: TimeoutBehavior = .settlesAtOnce, clock: some Clock<Duration> = ContinuousClock()
-  ) -> SimpleOperation<Void> {
-    timed(self, limit, behavior, clock, givesVoid: true)
-  }
-
-  /// Limits the time of an operation of any other type, which has no value: see
-  /// ``ComposableOperation/deadline(_:clock:_:)``.
-  @_disfavoredOverload
-  public final func deadline<C: Clock>(
-    _ deadline: C.Instant, clock: C, _ behavior: TimeoutBehavior = .settlesAtOnce
-  ) -> SimpleOperation<Void> where C.Duration == Duration {
-    timed(self, until: deadline, behavior, clock, givesVoid: true)
-  }
-}
-
-private func timed<Value>(
-  _ operation: Operation, _ limit: Duration, _ behavior: TimeoutBehavior, _ clock: some Clock<Duration>, givesVoid: Bool
-) -> SimpleOperation<Value> {
-  require(
-    limit > .zero,
-    "\(OperationError.describe(operation)) was given a timeout of \(limit), so it could never end in time. Use a "
-      + "positive duration.")
-  return ComposedOperation(TimeoutSource(operation, .duration(limit), behavior, .of(clock), givesVoid: givesVoid))
-}
-
-private func timed<Value, C: Clock>(
-  _ operation: Operation, until deadline: C.Instant, _ behavior: TimeoutBehavior, _ clock: C, givesVoid: Bool
-) -> SimpleOperation<Value> where C.Duration == Duration {
-  let timekeeper = Timekeeper.of(clock)
-  let limit = TimeoutSource.Limit.deadline(timekeeper.time(of: deadline))
-  return ComposedOperation(TimeoutSource(operation, limit, behavior, timekeeper, givesVoid: givesVoid))
 }

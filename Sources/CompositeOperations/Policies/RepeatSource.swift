@@ -27,7 +27,7 @@ final class RepeatSource: WrappingSource, @unchecked Sendable {  // only the ask
     self.maxRounds = maxRounds
     self.make = make
     self.isDone = isDone
-    super.init(nil, givesVoid: false, joins: true)
+    super.init(nil, joins: true)
   }
 
   deinit {
@@ -39,8 +39,8 @@ final class RepeatSource: WrappingSource, @unchecked Sendable {  // only the ask
     do {
       guard let previous else { return try begin() }
       if let pause = pause.take() { return pause.isCancelled ? .settle(.cancelled) : try begin() }
-      guard case .success = previous.anyOutcome, let isDone else { return settleLike(previous) }
-      if try isDone(previous) || round >= maxRounds { return settleLike(previous) }
+      guard case .success = previous.anyOutcome, let isDone else { return .settleLike(previous) }
+      if try isDone(previous) || round >= maxRounds { return .settleLike(previous) }
       last = previous
       guard let next = nextRound, !timekeeper.hasPassed(next) else { return try begin() }
       let pause = DelayOperation(until: next, on: timekeeper)

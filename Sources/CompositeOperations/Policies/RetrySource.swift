@@ -22,14 +22,14 @@ final class RetrySource: WrappingSource, @unchecked Sendable {  // only the aski
   ///   - decide: decides whether to try again; nil if the policy does.
   ///   - make: makes a further attempt.
   init(
-    first: Operation?, _ policy: RetryPolicy, _ timekeeper: Timekeeper, givesVoid: Bool,
-    decide: RetryAttempt.Decide? = nil, _ make: @escaping (RetryAttempt) throws -> Operation
+    first: Operation?, _ policy: RetryPolicy, _ timekeeper: Timekeeper, decide: RetryAttempt.Decide?,
+    _ make: @escaping (RetryAttempt) throws -> Operation
   ) {
     self.make = make
     self.decide = decide
     self.timekeeper = timekeeper
     retry = RetryState(policy)
-    super.init(first, givesVoid: givesVoid, joins: true)
+    super.init(first, joins: true)
   }
 
   deinit {
@@ -46,7 +46,7 @@ final class RetrySource: WrappingSource, @unchecked Sendable {  // only the aski
     guard let previous else { return attempt() }
     if let delay = delay.take() { return delay.isCancelled ? .settle(.cancelled) : attempt() }
     if let decision = decision.take() { return goOn(as: decision) }
-    guard let error = previous.failure else { return settleLike(previous) }
+    guard let error = previous.failure else { return .settleLike(previous) }
     failures.append(error)
     guard let decide, let retry, retry.hasAttemptLeft else { return goOn(after: self.retry?.failed(error)) }
     let asked = RetryDecision(

@@ -23,14 +23,12 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
   /// source takes the operation or finds it taken, and at the latest before the state expires.
   private let isLeftAlone = Atomic(false)
 
-  init(
-    _ upstream: Operation, _ limit: Limit, _ behavior: TimeoutBehavior, _ timekeeper: Timekeeper, givesVoid: Bool
-  ) {
+  init(_ upstream: Operation, _ limit: Limit, _ behavior: TimeoutBehavior, _ timekeeper: Timekeeper) {
     self.limit = limit
     self.behavior = behavior
     self.timekeeper = timekeeper
     timedType = type(of: upstream)
-    super.init(upstream, givesVoid: givesVoid, joins: true)
+    super.init(upstream, joins: true)
     lastTag = 1
   }
 
@@ -69,7 +67,7 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
       }
       return .run(upstream)
     }
-    return settleLike(previous)
+    return .settleLike(previous)
   }
 
   override func conclude(as ending: OperationState.Ending, value: (any Sendable)?, error: (any Error)?) {

@@ -21,7 +21,7 @@ final class ChainSource: WrappingSource, @unchecked Sendable {  // see the field
     ownKind = form
     isDelayed = upstream is DelayOperation
     self.second = second
-    super.init(upstream, givesVoid: false, joins: true)
+    super.init(upstream, joins: true)
   }
 
   deinit {

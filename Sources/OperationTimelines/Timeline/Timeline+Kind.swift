@@ -31,6 +31,8 @@ extension Timeline {
     public static let recover = Kind(rawValue: "recover")
     /// What `settled` returns.
     public static let settled = Kind(rawValue: "settled")
+    /// What `asSimpleOperation` returns.
+    public static let asSimpleOperation = Kind(rawValue: "asSimpleOperation")
     /// A pipeline, whose steps run one after the other.
     public static let pipeline = Kind(rawValue: "pipeline")
     /// What `zip` returns.
@@ -85,8 +87,8 @@ extension Timeline {
     /// Whether it stands for the work of others: what it was made from, or what it continues with.
     var isWrapper: Bool {
       switch self {
-      case .then, .map, .mapAsync, .recover, .settled, .timeout, .retry, .repeating, .condition, .exclusive, .limited,
-        .guarded, .prerequisites:
+      case .then, .map, .mapAsync, .recover, .settled, .asSimpleOperation, .timeout, .retry, .repeating, .condition,
+        .exclusive, .limited, .guarded, .prerequisites:
         true
       default: false
       }

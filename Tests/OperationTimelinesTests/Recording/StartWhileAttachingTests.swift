@@ -66,7 +66,7 @@ struct StartWhileAttachingTests {
 
   @Test func recorder_whileOtherCodeStartsAChild_recordsWhatRunsInIt() async {
     let leaf = HeldOperation<Int>("leaf")
-    let source = HookedSource(leaf, givesVoid: false)
+    let source = HookedSource(leaf)
     let inner = ComposedOperation<Int>(source)
     let outer = inner.map { $0 }
     let recorder = TimelineRecorder()

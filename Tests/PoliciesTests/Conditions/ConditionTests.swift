@@ -126,10 +126,11 @@ struct ConditionTests {
 
   @Test func plainOperation_givesVoid() async {
     let block: Operation = BlockOperation { [recorder] in recorder.record("block") }
-    let met: Outcome<Void> = await outcomeOfStarting(block.condition(condition("c")))
+    let met: Outcome<Void> = await outcomeOfStarting(block.asSimpleOperation().condition(condition("c")))
     #expect(met.value != nil)
     let other = BlockOperation { [recorder] in recorder.record("never") }
-    let unmet: Outcome<Void> = await outcomeOfStarting(other.condition(condition("d", TestError.first)))
+    let unmet: Outcome<Void> = await outcomeOfStarting(
+      other.asSimpleOperation().condition(condition("d", TestError.first)))
     #expect(unmet.error is ConditionError)
     #expect(other.isCancelled && other.isFinished)
     #expect(recorder.events == ["c asked", "c evaluated", "block", "d asked", "d evaluated"])

@@ -37,7 +37,7 @@ struct QuietConditionTests {
   @Test("Nil is a value, a plain operation has none, and in a composite a skipped child fails nothing")
   func otherwise_inAComposite_failsNothing() async throws {
     let optional = main().map { Optional($0) }.condition(no, otherwise: nil)
-    let plain = BlockOperation {}.condition(no, otherwise: ())
+    let plain = BlockOperation {}.asSimpleOperation().condition(no, otherwise: ())
     let composite = CompositeOperation {
       optional
       plain

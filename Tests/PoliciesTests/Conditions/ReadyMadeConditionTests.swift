@@ -128,13 +128,19 @@ struct ReadyMadeConditionTests {
     dependency.finish(with: 1)
   }
 
+  private func independent(isForeign: Bool) -> (Operation, SimpleOperation<Int>) {
+    func conditional(_ operation: some ComposableOperation<Int>) -> (Operation, SimpleOperation<Int>) {
+      (operation, operation.condition(.noFailedDependencies))
+    }
+    return isForeign ? conditional(ConformingOperation { .success(1) }) : conditional(succeeding(1))
+  }
+
   @Test(arguments: [true, false])
-  func dependencyOfAnOperationQueuedElsewhere_isAwaited_andItsFailureSeen(isPlain: Bool) async throws {
+  func dependencyOfAnOperationQueuedElsewhere_isAwaited_andItsFailureSeen(isForeign: Bool) async throws {
     let dependency = HeldOperation<Int>("check"), queue = OperationQueue()
-    let operation: Operation = isPlain ? BlockOperation {} : succeeding(1)
+    let (operation, wrapped) = independent(isForeign: isForeign)
     operation.addDependency(dependency)
     queue.addOperation(operation)
-    let wrapped = operation.condition(.noFailedDependencies)
     await onWorker { wrapped.start() }
     queue.addOperation(dependency)
     await dependency.started.wait()
@@ -144,12 +150,11 @@ struct ReadyMadeConditionTests {
   }
 
   @Test(arguments: [true, false])
-  func operationQueuedElsewhere_cancelledWhileItsDependencyIsAwaited_endsTheWait(isPlain: Bool) async {
+  func operationQueuedElsewhere_cancelledWhileItsDependencyIsAwaited_endsTheWait(isForeign: Bool) async {
     let dependency = HeldOperation<Int>("check"), queue = OperationQueue()
-    let operation: Operation = isPlain ? BlockOperation {} : succeeding(1)
+    let (operation, wrapped) = independent(isForeign: isForeign)
     operation.addDependency(dependency)
     queue.addOperation(operation)
-    let wrapped = operation.condition(.noFailedDependencies)
     await onWorker { wrapped.start() }
     operation.cancel()
     #expect(await settled(wrapped).isCancelled)
@@ -158,12 +163,11 @@ struct ReadyMadeConditionTests {
   }
 
   @Test(arguments: [true, false])
-  func wrapper_cancelledWhileItAwaitsTheDependencyOfAnOperationQueuedElsewhere_leavesThatAlone(isPlain: Bool) async {
+  func wrapper_cancelledWhileItAwaitsTheDependencyOfAnOperationQueuedElsewhere_leavesThatAlone(isForeign: Bool) async {
     let dependency = HeldOperation<Int>("check"), queue = OperationQueue()
-    let operation: Operation = isPlain ? BlockOperation {} : succeeding(1)
+    let (operation, wrapped) = independent(isForeign: isForeign)
     operation.addDependency(dependency)
     queue.addOperation(operation)
-    let wrapped = operation.condition(.noFailedDependencies)
     await onWorker { wrapped.start() }
     wrapped.cancel()
     #expect(await settled(wrapped).isCancelled)

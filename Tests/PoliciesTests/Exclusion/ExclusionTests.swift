@@ -152,10 +152,11 @@ struct ExclusionTests {
   @Test func plainOperation_givesVoid() async {
     let recorder = EventRecorder<String>()
     let plain: Operation = BlockOperation { recorder.record("ran") }
-    let outcome: Outcome<Void> = await outcomeOfStarting(plain.exclusive("x", in: registry))
+    let outcome: Outcome<Void> = await outcomeOfStarting(plain.asSimpleOperation().exclusive("x", in: registry))
     #expect(outcome.value != nil)
     let typed: Operation = succeeding(5)
-    let second: Outcome<Void> = await outcomeOfStarting(typed.exclusive("x", "y", in: registry))
+    let second: Outcome<Void> = await outcomeOfStarting(
+      typed.asSimpleOperation().exclusive("x", "y", in: registry))
     #expect(second.value != nil)
     #expect(recorder.events == ["ran"])
     #expect(registry.isUnused)

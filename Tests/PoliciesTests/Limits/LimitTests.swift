@@ -122,7 +122,7 @@ struct LimitTests {
 
   @Test func plainOperation_isLimited() async {
     let ran = Gate()
-    let limited = BlockOperation { ran.open() }.limited(by: limit)
+    let limited = BlockOperation { ran.open() }.asSimpleOperation().limited(by: limit)
     #expect(await outcomeOfStarting(limited).value != nil)
     #expect(ran.isOpen)
   }

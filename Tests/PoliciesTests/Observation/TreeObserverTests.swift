@@ -398,9 +398,11 @@ struct TreeObserverTests {
         case 1: BlockOperation {}
         case 2: CompositeOperation(operations: two())
         case 3: CompositeOperation(sequence: ListSequence(two()))
-        case 4: tree(depth - 1).condition(Condition("\(name)?") { [holds = random.chance(70)] _ in holds })
-        case 5: tree(depth - 1).exclusive("x", in: ExclusionRegistry())
-        default: tree(depth - 1).limited(by: SharedLimit(maxConcurrent: 1))
+        case 4:
+          tree(depth - 1).asSimpleOperation()
+            .condition(Condition("\(name)?") { [holds = random.chance(70)] _ in holds })
+        case 5: tree(depth - 1).asSimpleOperation().exclusive("x", in: ExclusionRegistry())
+        default: tree(depth - 1).asSimpleOperation().limited(by: SharedLimit(maxConcurrent: 1))
         }
       return named(name, made)
     }

@@ -12,12 +12,10 @@ final class ConditionSource: GuardSource, @unchecked Sendable {  // only the thr
   /// The value if the condition does not hold; nil if that is a failure.
   private let substitute: (any Sendable)?
 
-  init(
-    _ guarded: Operation, _ condition: Condition, otherwise substitute: (any Sendable)? = nil, givesVoid: Bool
-  ) {
+  init(_ guarded: Operation, _ condition: Condition, otherwise substitute: (any Sendable)? = nil) {
     self.condition = condition
     self.substitute = substitute
-    super.init(guarded, givesVoid: givesVoid)
+    super.init(guarded)
   }
 
   override func nextGuard(for guarded: Operation, after previous: Operation?) -> Step? {

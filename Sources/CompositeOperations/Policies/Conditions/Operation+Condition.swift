@@ -1,7 +1,5 @@
 import Foundation
 
-// Conditions for operations of any kind.
-
 extension ComposableOperation {
   /// Runs this operation only if a condition holds, and fails with a ``ConditionError`` if it does
   /// not.
@@ -29,7 +27,7 @@ extension ComposableOperation {
   ///
   /// - Parameter condition: what has to hold. Released when the returned operation has settled.
   public func condition(_ condition: some OperationCondition) -> SimpleOperation<Value> {
-    ComposedOperation(ConditionSource(self, Condition(condition), givesVoid: false))
+    ComposedOperation(ConditionSource(self, Condition(condition)))
   }
 
   /// Runs this operation only if a condition holds. If it does not hold, succeeds with another
@@ -49,24 +47,6 @@ extension ComposableOperation {
   ///   - value: the value of the returned operation if the condition does not hold; `()` where
   ///     there is no value.
   public func condition(_ condition: some OperationCondition, otherwise value: Value) -> SimpleOperation<Value> {
-    ComposedOperation(ConditionSource(self, Condition(condition), otherwise: value, givesVoid: false))
-  }
-}
-
-extension Operation {
-  /// The same for any other operation, which has no value: see
-  /// ``ComposableOperation/condition(_:)``. It does not tell of its own cancel, which is noticed
-  /// when the current wait or evaluation has ended: cancel the returned operation instead.
-  @_disfavoredOverload
-  public final func condition(_ condition: some OperationCondition) -> SimpleOperation<Void> {
-    ComposedOperation(ConditionSource(self, Condition(condition), givesVoid: true))
-  }
-
-  /// The same for any other operation, which has no value: see
-  /// ``ComposableOperation/condition(_:otherwise:)``. It does not tell of its own cancel, which is
-  /// noticed when the current wait or evaluation has ended: cancel the returned operation instead.
-  @_disfavoredOverload
-  public final func condition(_ condition: some OperationCondition, otherwise value: Void) -> SimpleOperation<Void> {
-    ComposedOperation(ConditionSource(self, Condition(condition), otherwise: value, givesVoid: true))
+    ComposedOperation(ConditionSource(self, Condition(condition), otherwise: value))
   }
 }

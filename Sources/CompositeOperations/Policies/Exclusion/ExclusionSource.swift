@@ -10,10 +10,10 @@ final class ExclusionSource: GuardSource, @unchecked Sendable {  // see the fiel
   private var reservation: ExclusionReservation?
   private var answer: ExclusionRegistry.Answer?
 
-  init(_ guarded: Operation, _ categories: [ExclusionCategory], in registry: ExclusionRegistry, givesVoid: Bool) {
+  init(_ guarded: Operation, _ categories: [ExclusionCategory], in registry: ExclusionRegistry) {
     self.categories = categories
     self.registry = registry
-    super.init(guarded, givesVoid: givesVoid)
+    super.init(guarded)
   }
 
   override func takePlace(_ number: () -> Int) {

@@ -1,7 +1,5 @@
 import Foundation
 
-// Mutual exclusion for operations of any kind.
-
 extension ComposableOperation {
   /// Runs this operation while no other operation with one of its categories runs.
   ///
@@ -53,26 +51,6 @@ extension ComposableOperation {
   public func exclusive(
     _ categories: [ExclusionCategory], in registry: ExclusionRegistry = .shared
   ) -> SimpleOperation<Value> {
-    ComposedOperation(ExclusionSource(self, categories, in: registry, givesVoid: false))
-  }
-}
-
-extension Operation {
-  /// The same for any other operation, which has no value: see the form for a
-  /// ``ComposableOperation``.
-  @_disfavoredOverload
-  public final func exclusive(
-    _ categories: ExclusionCategory..., in registry: ExclusionRegistry = .shared
-  ) -> SimpleOperation<Void> {
-    exclusive(categories, in: registry)
-  }
-
-  /// The same for any other operation, which has no value: see the form for a
-  /// ``ComposableOperation``.
-  @_disfavoredOverload
-  public final func exclusive(
-    _ categories: [ExclusionCategory], in registry: ExclusionRegistry = .shared
-  ) -> SimpleOperation<Void> {
-    ComposedOperation(ExclusionSource(self, categories, in: registry, givesVoid: true))
+    ComposedOperation(ExclusionSource(self, categories, in: registry))
   }
 }

@@ -9,13 +9,13 @@ final class LimitSource: GuardSource, @unchecked Sendable {  // see the fields; 
   private let place = Atomic(0)
   private var reservation: LimitReservation?
 
-  init(_ guarded: Operation, by limit: SharedLimit, weight: Int, givesVoid: Bool) {
+  init(_ guarded: Operation, by limit: SharedLimit, weight: Int) {
     require(
       weight > 0,
       "limited(by:weight:) was given a weight of \(weight), which is not positive. Use 1 or more.")
     self.limit = limit
     self.weight = weight
-    super.init(guarded, givesVoid: givesVoid)
+    super.init(guarded)
   }
 
   override func takePlace(_ number: () -> Int) {

@@ -1,7 +1,5 @@
 import Foundation
 
-// Limits for operations of any kind.
-
 extension ComposableOperation {
   /// Runs this operation when a limit that it shares with others has room for it.
   ///
@@ -39,15 +37,6 @@ extension ComposableOperation {
   ///   - limit: the limit. Kept until the returned operation is released.
   ///   - weight: how much of the limit the operation takes. Traps unless it is positive.
   public func limited(by limit: SharedLimit, weight: Int = 1) -> SimpleOperation<Value> {
-    ComposedOperation(LimitSource(self, by: limit, weight: weight, givesVoid: false))
-  }
-}
-
-extension Operation {
-  /// Limits an operation of any other type, which has no value: see
-  /// ``ComposableOperation/limited(by:weight:)``.
-  @_disfavoredOverload
-  public final func limited(by limit: SharedLimit, weight: Int = 1) -> SimpleOperation<Void> {
-    ComposedOperation(LimitSource(self, by: limit, weight: weight, givesVoid: true))
+    ComposedOperation(LimitSource(self, by: limit, weight: weight))
   }
 }

@@ -42,7 +42,7 @@ struct ErrorTextTests {
     #expect(retried.name == "photo 7")
     #expect(succeeding(1).map { $0 }.timeout(.seconds(1), clock: clock).name == nil)
     #expect(named().then { succeeding($0, named: "next") }.name == nil)
-    #expect(BlockOperation(named: "block").timeout(.seconds(1), clock: clock).name == "block")
+    #expect(BlockOperation(named: "block").asSimpleOperation().timeout(.seconds(1), clock: clock).name == "block")
   }
 
   @Test("A name that is set later counts, too")
