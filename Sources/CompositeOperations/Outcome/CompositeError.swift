@@ -81,15 +81,3 @@ extension CompositeError: ErrorWithReport {
     failures.count == 1 ? "1 operation failed" : "\(failures.count) operations failed"
   }
 }
-
-extension CompositeError: LocalizedError, CustomStringConvertible {
-  /// A headline with the composite's name, one line per failure, nested failures indented, and what
-  /// to do.
-  ///
-  /// At most about 16 KB, and 40 levels of composites: what does not fit is left out, and the text
-  /// says so.
-  public var description: String { ErrorReport.text(of: self) }
-
-  /// The same as ``description``.
-  public var errorDescription: String? { description }
-}

@@ -1,11 +1,17 @@
 import Foundation
 
 /// An error whose text contains those of nested errors, at any depth.
-///
-/// `description` is `ErrorReport.text(of: self)`.
-package protocol ErrorWithReport: Error {
+package protocol ErrorWithReport: DescribedError {
   /// The parts of the text.
   var report: ErrorReport { get }
+}
+
+extension ErrorWithReport {
+  /// A headline, a line for each cause, and what to do. Failures inside a cause are indented below
+  /// it.
+  ///
+  /// At most about 16 KB and 40 levels. The text says if it leaves anything out.
+  public var description: String { ErrorReport.text(of: self) }
 }
 
 /// The parts of an error's text: a headline, a line for each cause, and what to do.

@@ -83,7 +83,7 @@ protocol DescribedOperation: Operation {
   var formDescription: String? { get }
 }
 
-extension OperationError: LocalizedError, CustomStringConvertible {
+extension OperationError: DescribedError {
   /// A text that names the operation, the cause and the remedy.
   public var description: String {
     let operation = operationDescription ?? "The operation"
@@ -107,7 +107,4 @@ extension OperationError: LocalizedError, CustomStringConvertible {
         + "dependencies. A composite waits for its children, so no child may depend on it."
     }
   }
-
-  /// The same as ``description``.
-  public var errorDescription: String? { description }
 }

@@ -291,7 +291,7 @@ public struct CircuitBreakerError: Error, Sendable, Equatable {
   public let retryAfter: Duration?
 }
 
-extension CircuitBreakerError: LocalizedError, CustomStringConvertible {
+extension CircuitBreakerError: DescribedError {
   /// A text that names the operation and the breaker, and tells when to try again.
   public var description: String {
     let name = breakerName.map { HarmlessText.line(ErrorReport.quoted($0)) }
@@ -300,7 +300,4 @@ extension CircuitBreakerError: LocalizedError, CustomStringConvertible {
     let remedy = retryAfter.map { "Try again in \($0)." } ?? "Try again when the operation that runs now has ended."
     return "\(breaker) \(state), so \(operationDescription) was not run. \(remedy)"
   }
-
-  /// The same as ``description``.
-  public var errorDescription: String? { description }
 }

@@ -10,7 +10,7 @@ public struct OperationTimeout: Error, Sendable, Equatable {
   var isLeftAlone = false
 }
 
-extension OperationTimeout: LocalizedError, CustomStringConvertible {
+extension OperationTimeout: DescribedError {
   /// A text that names the operation and the time limit.
   public var description: String {
     let end = limit.map { "within \($0)" } ?? "before its deadline"
@@ -18,9 +18,6 @@ extension OperationTimeout: LocalizedError, CustomStringConvertible {
     return
       "\(operationDescription) did not end \(end)\(consequence). Give it more time, or look for what it waited for."
   }
-
-  /// The same as ``description``.
-  public var errorDescription: String? { description }
 }
 
 /// When an operation settles after its time is up.

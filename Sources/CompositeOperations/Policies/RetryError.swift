@@ -72,14 +72,6 @@ extension RetryError: ErrorWithReport {
   }
 }
 
-extension RetryError: LocalizedError, CustomStringConvertible {
-  /// A headline with the operation's name, a line for each error that is kept, and the remedy.
-  public var description: String { ErrorReport.text(of: self) }
-
-  /// The same as ``description``.
-  public var errorDescription: String? { description }
-}
-
 extension RetryError: ErrorWithCauses {
   package var causes: [any Error] { [lastError] }
 }

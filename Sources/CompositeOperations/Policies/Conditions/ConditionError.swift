@@ -15,16 +15,13 @@ public struct ConditionError: Error, Sendable {
 
   /// The error of a closure that returned false, of the negation of a condition that holds, and of
   /// `.reachable()`.
-  public struct Unmet: LocalizedError, CustomStringConvertible {
+  public struct Unmet: DescribedError {
     /// The reason, in words.
     public let description: String
 
     init(_ description: String) {
       self.description = description
     }
-
-    /// The same as ``description``.
-    public var errorDescription: String? { description }
   }
 
   /// The conditions that do not hold. Never empty.
@@ -57,15 +54,6 @@ extension ConditionError: ErrorWithReport {
         ? "The outcome of the operation itself tells how it ends."
         : "Start a new operation when \(failures.count == 1 ? "it holds" : "they hold").")
   }
-}
-
-extension ConditionError: LocalizedError, CustomStringConvertible {
-  /// A headline that names the operation, one line for each condition that does not hold, and the
-  /// remedy.
-  public var description: String { ErrorReport.text(of: self) }
-
-  /// The same as ``description``.
-  public var errorDescription: String? { description }
 }
 
 extension ConditionError {

@@ -31,16 +31,12 @@ extension OperationCondition where Self == Condition {
 
 /// The error of the conditions that look at dependencies. It lists the dependencies that failed, or
 /// were cancelled.
-public struct DependencyError: LocalizedError, CustomStringConvertible {
+///
+/// The text names the dependencies, and says how each of them ended: in one line if there is one
+/// dependency and its error has no causes of its own, else with a line for each.
+public struct DependencyError: Error {
   /// The dependencies that did not succeed. Never empty.
   public let dependencies: [Operation]
-
-  /// Names the dependencies, and says how each of them ended: in one line if there is one
-  /// dependency and its error has no causes of its own, else with a line for each.
-  public var description: String { ErrorReport.text(of: self) }
-
-  /// The same as ``description``.
-  public var errorDescription: String? { description }
 }
 
 // A report, not a text of its own: dependencies may have failed because of theirs, at any depth,

@@ -56,7 +56,7 @@ public struct ExclusionError: Error, Sendable, Equatable {
   }
 }
 
-extension ExclusionError: LocalizedError, CustomStringConvertible {
+extension ExclusionError: DescribedError {
   /// A text that names the operations, the categories that they wait for, and the remedy.
   public var description: String {
     let operation = circle.first?.operation ?? "The operation"
@@ -72,7 +72,4 @@ extension ExclusionError: LocalizedError, CustomStringConvertible {
     sentences.append("Let the outer operations take all their categories at once, or all in the same order.")
     return sentences.joined(separator: " ")
   }
-
-  /// The same as ``description``.
-  public var errorDescription: String? { description }
 }

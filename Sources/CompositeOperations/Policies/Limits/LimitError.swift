@@ -17,7 +17,7 @@ public struct LimitError: Error, Sendable, Equatable {
   var isLeftAlone = false
 }
 
-extension LimitError: LocalizedError, CustomStringConvertible {
+extension LimitError: DescribedError {
   /// A text that names the operation, the limit and the remedy.
   public var description: String {
     let limit = limitName.map { HarmlessText.line(ErrorReport.quoted($0)) } ?? "its shared limit"
@@ -26,7 +26,4 @@ extension LimitError: LocalizedError, CustomStringConvertible {
     return "\(operationDescription) has a weight of \(weight), but \(limit) admits at most \(greatestWeight), so "
       + "\(consequence). Give it a lower weight, or raise the limit."
   }
-
-  /// The same as ``description``.
-  public var errorDescription: String? { description }
 }
