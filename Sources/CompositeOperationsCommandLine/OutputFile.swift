@@ -46,42 +46,21 @@ package enum OutputFile {
   package static func write(_ text: String, to url: URL, as contents: String) throws(Failure) {
     var mayBePartial = false
     do {
-      // Foundation writes a remote address's path, or nothing at all, depending on the platform.
-      guard url.isFileURL else { throw CocoaError(.fileWriteUnsupportedScheme) }
-      let path = try end(ofLinksFrom: url.path)
-      if let descriptor = descriptor(namedBy: path) {
+      let target = try FileTarget(of: url)
+      if let descriptor = target.descriptor {
         mayBePartial = true
         try write(text, to: descriptor)
       } else {
-        mayBePartial = try isDevice(path)
-        try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: mayBePartial ? [] : .atomic)
+        // A file that may not be written could still be replaced.
+        let (manager, path) = (FileManager.default, target.url.path)
+        if manager.fileExists(atPath: path), !manager.isWritableFile(atPath: path) {
+          throw CocoaError(.fileWriteNoPermission)
+        }
+        mayBePartial = !target.isReplaceable
+        try Data(text.utf8).write(to: target.url, options: mayBePartial ? [] : .atomic)
       }
     } catch {
       throw Failure(url: url, contents: contents, cause: error, mayBePartial: mayBePartial)
-    }
-  }
-
-  /// Follows a link to what it names, which need not exist, or to the name of a descriptor.
-  private static func end(ofLinksFrom start: String) throws -> String {
-    var path = start
-    // As many as the system follows.
-    for _ in 0..<40 {
-      let next = try? FileManager.default.destinationOfSymbolicLink(atPath: path)
-      guard descriptor(namedBy: path) == nil, let next else { return path }
-      path =
-        next.hasPrefix("/") ? next : URL(fileURLWithPath: path).deletingLastPathComponent().path + "/" + next
-    }
-    throw POSIXError(.ELOOP)
-  }
-
-  /// The descriptor that a path stands for. Opened by that path, a file would be written from its
-  /// beginning, or be replaced.
-  private static func descriptor(namedBy path: String) -> Int32? {
-    let parts = URL(fileURLWithPath: path).standardized.pathComponents
-    switch parts.dropLast() {
-    case ["/", "dev"]: return ["stdout": StandardStream.output, "stderr": .error][parts[2]]?.rawValue
-    case ["/", "dev", "fd"], ["/", "proc", "self", "fd"]: return parts.last.flatMap { Int32($0) }
-    default: return nil
     }
   }
 
@@ -93,16 +72,5 @@ package enum OutputFile {
     } catch {
       throw POSIXErrorCode(rawValue: error.code).map { POSIXError($0) } ?? error
     }
-  }
-
-  /// Whether the file only takes text and must not be replaced, such as a terminal or a pipe.
-  ///
-  /// Throws if it exists and may not be written: that alone would not keep it from being replaced.
-  private static func isDevice(_ path: String) throws -> Bool {
-    let manager = FileManager.default
-    guard manager.fileExists(atPath: path) else { return false }
-    guard manager.isWritableFile(atPath: path) else { throw CocoaError(.fileWriteNoPermission) }
-    let type = try manager.attributesOfItem(atPath: path)[.type] as? FileAttributeType
-    return type != .typeRegular && type != .typeDirectory
   }
 }

@@ -120,6 +120,32 @@ import Testing
     }
   }
 
+  /// Of its own: the machine's null device is not in danger.
+  @Test(.enabled(if: geteuid() == 0, "only root makes devices")) func write_toDevice_writesAndKeepsIt() throws {
+    try withFolder { folder in
+      let (file, link) = (folder.appendingPathComponent("null"), folder.appendingPathComponent("link"))
+      #if canImport(Darwin)
+      let number: dev_t = 3 << 24 | 2
+      #else
+      let number: dev_t = 1 << 8 | 3
+      #endif
+      // Not in every container.
+      guard mknod(file.path, S_IFCHR | 0o600, number) == 0 else { return }
+      try FileManager.default.createSymbolicLink(at: link, withDestinationURL: file)
+      for place in [file, link] { try write(text, to: place) }
+      let type = try FileManager.default.attributesOfItem(atPath: file.path)[.type] as? FileAttributeType
+      #expect(type == .typeCharacterSpecial)
+      #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == file.path)
+    }
+  }
+
+  @Test func write_toFolder_isRefused_andSaysThatNothingWasWritten() throws {
+    try withFolder { folder in
+      let error = try #require(throws: OutputFile.Failure.self) { try write(text, to: folder) }
+      #expect("\(error)".contains("Is a directory. Nothing was left there"), "\(error)")
+    }
+  }
+
   /// As `/dev/stdout` does with a program whose output another one reads.
   @Test func write_toLinkThatLeadsToAPipeWithoutPath_writesThere() throws {
     let pipe = Pipe()

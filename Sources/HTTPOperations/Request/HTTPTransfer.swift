@@ -12,6 +12,9 @@ public enum HTTPTransfer: Sendable {
   /// replaces a file that was there. Until then the bytes are in a file next to it whose name ends
   /// in `.part`, which is removed if the download fails or is cancelled. If the status is not
   /// accepted, the file stays as it was.
+  ///
+  /// A link stays, and the file that it leads to is replaced. A download to a folder, a device, a
+  /// pipe or a socket fails with ``HTTPError/Code/unwritableFile``.
   case download(to: URL)
 }
 

@@ -2,6 +2,7 @@ import CompositeOperations
 import Foundation
 
 /// A file of a download, which grows next to its place, and is moved there when it is complete.
+/// Links to its place stay.
 ///
 ///     open ◀──▶ in use ──finish──▶ over
 ///       └─────────┴────discard──────▲
@@ -16,6 +17,8 @@ final class PartialFile: Sendable {
   }
 
   let destination: URL
+  /// Where the links from the destination lead to.
+  private let target: URL
   private let place: URL
   private let handle: FileHandle
   private let state = LockBox(State())
@@ -23,7 +26,8 @@ final class PartialFile: Sendable {
   /// - Parameter open: opens the file for writing.
   init(for destination: URL, opening open: (URL) throws -> FileHandle) throws {
     self.destination = destination
-    let folder = destination.deletingLastPathComponent()
+    target = try FileTarget.ofNewFile(destination)
+    let folder = target.deletingLastPathComponent()
     place = folder.appendingPathComponent(".\(UUID().uuidString).part")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     try Data().write(to: place, options: .withoutOverwriting)
@@ -48,7 +52,7 @@ final class PartialFile: Sendable {
     guard end(isOver: true) else { return false }
     do {
       try closing.get()
-      guard rename(place.path, destination.path) == 0 else {
+      guard rename(place.path, target.path) == 0 else {
         throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
       }
     } catch {

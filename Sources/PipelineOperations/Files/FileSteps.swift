@@ -27,7 +27,8 @@ public struct LoadFile: PipelineStep {
   public func operation(for url: URL) -> SimpleOperation<Data> {
     SimpleOperation { operation in
       do {
-        try url.requireFile(orElse: .fileReadUnsupportedScheme)
+        // Foundation would load other URLs, and block the thread meanwhile.
+        if !url.isFileURL { throw CocoaError(.fileReadUnsupportedScheme, userInfo: [NSURLErrorKey: url]) }
         operation.finish(
           with: options.isEmpty ? try LoadFile.read(url, operation) : try Data(contentsOf: url, options: options))
       } catch {
@@ -58,19 +59,13 @@ public struct LoadFile: PipelineStep {
   }
 }
 
-extension URL {
-  /// Refuses what is no file: Foundation would load other URLs, and block the thread meanwhile.
-  func requireFile(orElse code: CocoaError.Code) throws {
-    if !isFileURL { throw CocoaError(code, userInfo: [NSURLErrorKey: self]) }
-  }
-}
-
 /// A step that writes its input to a file, and passes it on.
 ///
 /// It writes the whole file or nothing: the data goes to another file, which then takes the place
-/// of this one. It makes missing folders. Every error is a failure of the step, with Foundation's
-/// error, and leaves what was there. If the operation is cancelled before it writes, it writes
-/// nothing and makes no folder.
+/// of this one. A link stays, and the file that it leads to is replaced. It makes missing folders.
+/// Every error is a failure of the step, with Foundation's error, and leaves what was there.
+/// Writing to a folder, a device, a pipe or a socket is an error. If the operation is cancelled
+/// before it writes, it writes nothing and makes no folder.
 public struct WriteFile: PipelineStep {
   private let url: @Sendable (Data) throws -> URL
 
@@ -91,8 +86,7 @@ public struct WriteFile: PipelineStep {
   public func operation(for data: Data) -> SimpleOperation<Data> {
     SimpleOperation { operation in
       do {
-        let url = try url(data)
-        try url.requireFile(orElse: .fileWriteUnsupportedScheme)
+        let url = try FileTarget.ofNewFile(url(data))
         guard !operation.isCancelled else { throw CancellationError() }
         try FileManager.default.createDirectory(
           at: url.deletingLastPathComponent(), withIntermediateDirectories: true)

@@ -132,6 +132,49 @@ struct FileStepTests {
     #expect(try await outcome(of: failing, for: Data()).error as? TestError == .first)
   }
 
+  @Test(arguments: SpecialFile.makeable, [false, true])
+  func writeFile_toWhatIsNoRegularFile_isRefused_andLeavesIt(_ special: SpecialFile, throughALink: Bool) async throws {
+    let place = folder.url.appendingPathComponent("special"), link = folder.url.appendingPathComponent("link")
+    try special.make(at: place)
+    try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: "special")
+    let before = SpecialFile.identity(at: place)
+    let error = try await outcome(of: WriteFile(to: throughALink ? link : place), for: Data("new".utf8)).error
+    #expect((error as? CocoaError)?.code == .fileWriteUnknown)
+    #expect(error?.localizedDescription.contains("“\(place.path)” is not a regular file") == true)
+    #expect(SpecialFile.identity(at: place) == before)
+    #expect(try folder.names == ["link", "special"])
+  }
+
+  @Test func writeFile_toADescriptor_isRefused() async throws {
+    let file = try folder.file("file", Data("old".utf8))
+    let handle = try FileHandle(forUpdating: file)
+    let step = WriteFile(to: URL(filePath: "/dev/fd/\(handle.fileDescriptor)"))
+    #expect(try await outcome(of: step, for: Data("new".utf8)).error is CocoaError)
+    #expect(try Data(contentsOf: file) == Data("old".utf8))
+    try handle.close()
+  }
+
+  @Test(arguments: [false, true]) func writeFile_throughLinks_keepsThem_andReplacesTheirEnd(_ exists: Bool) async throws
+  {
+    let first = folder.url.appendingPathComponent("first"), second = folder.url.appendingPathComponent("second")
+    try FileManager.default.createSymbolicLink(atPath: first.path, withDestinationPath: "second")
+    let file = folder.url.appendingPathComponent("missing/file")
+    try FileManager.default.createSymbolicLink(atPath: second.path, withDestinationPath: "./missing/file")
+    if exists { _ = try await WriteFile(to: file).run(Data("old".utf8)) }
+    let links = [first, second].map { SpecialFile.identity(at: $0) }
+    _ = try await WriteFile(to: first).run(Data("new".utf8))
+    #expect(try Data(contentsOf: file) == Data("new".utf8))
+    #expect([first, second].map { SpecialFile.identity(at: $0) } == links)
+    #expect(try folder.names == ["first", "missing", "second"])
+  }
+
+  @Test func writeFile_throughACircleOfLinks_isRefused() async throws {
+    let link = folder.url.appendingPathComponent("link")
+    try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: "link")
+    #expect(try await outcome(of: WriteFile(to: link), for: Data("new".utf8)).error != nil)
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == "link")
+  }
+
   @Test("BkTask 15 WriteFile reports every error")
   func b15_writeFile_reportsEveryError() async throws {
     let file = try folder.file("file", Data("kept".utf8))
