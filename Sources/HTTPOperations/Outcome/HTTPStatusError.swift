@@ -13,7 +13,7 @@ public struct HTTPStatusError: Error, Sendable {
   /// The body; for a download its first mebibyte.
   public let body: Data
   /// How long the server asks clients to wait, by its `Retry-After`: never negative; nil if it does
-  /// not say.
+  /// not say, or names neither seconds nor a date of HTTP, which is in GMT.
   ///
   /// A date counts from the `Date` of the answer, so that differing clocks do not matter; without
   /// one it counts from when this error was made.
@@ -77,6 +77,8 @@ enum RetryAfter {
     guard let time = words.first(where: { $0.contains(":") }).map({ $0.split(separator: ":").map { Int($0) } }),
       time.count == 3, let hour = time[0], let minute = time[1], let second = time[2],
       (0..<24).contains(hour), (0..<60).contains(minute), (0...60).contains(second),
+      // Two forms end with the zone, the other one with the year.
+      let last = words.last, last.allSatisfy(\.isASCIIDigit) ? words.count == 5 : isGMT(last) && words.count == 6,
       let month = words.lazy.compactMap({ months.firstIndex(of: $0.prefix(3).lowercased()) }).first
     else { return nil }
     let numbers = words.compactMap { $0.allSatisfy(\.isASCIIDigit) ? Int($0) : nil }
@@ -85,6 +87,8 @@ enum RetryAfter {
     let year = numbers[1] < 70 ? numbers[1] + 2000 : numbers[1] < 100 ? numbers[1] + 1900 : numbers[1]
     return ((days(year, month, numbers[0]) * 24 + hour) * 60 + minute) * 60 + second
   }
+
+  private static func isGMT(_ zone: Substring) -> Bool { ["GMT", "UTC"].contains(zone.uppercased()) }
 
   private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
   private static let daysBeforeMonth = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334]

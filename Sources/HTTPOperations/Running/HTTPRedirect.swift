@@ -26,7 +26,13 @@ enum HTTPRedirect {
     _ location: String, status: Int, of request: URLRequest, at url: URL?, secretFields: Set<String> = []
   ) throws -> Target {
     let origin = url ?? request.url
-    guard var destination = URL(string: location, relativeTo: origin)?.absoluteURL else {
+    // Several fields are joined like this, and an address has no space. As in browsers and curl,
+    // the same address may come twice.
+    let addresses = Set(location.split(separator: ", ", omittingEmptySubsequences: false))
+    guard addresses.count == 1, let address = addresses.first else {
+      throw HTTPError(.invalidRedirect, url: origin, detail: "it names several addresses")
+    }
+    guard var destination = URL(string: String(address), relativeTo: origin)?.absoluteURL else {
       throw HTTPError(.invalidRedirect, url: origin, detail: "it leads to what is no address")
     }
     guard destination.isWebAddress else {

@@ -81,6 +81,38 @@ import FoundationNetworking
     }
   }
 
+  /// Has the session of Foundation make the requests, also on Linux.
+  private final class Unused: URLProtocol {
+    override class func canInit(with request: URLRequest) -> Bool { false }
+  }
+
+  @Test(arguments: [true, false])
+  func severalAddresses_areAnError_unlessTheyAreTheSame(_ isOwnTransport: Bool) async throws {
+    let configuration = URLSessionConfiguration.ephemeral
+    if !isOwnTransport { configuration.protocolClasses = [Unused.self] + (configuration.protocolClasses ?? []) }
+    let session = URLSession(configuration: configuration)
+    try await withServer { server in
+      for path in ["/a", "/b", "/a,b"] { server.route(path, .ok(path)) }
+      for locations in [["/a", "/b"], ["/a", "/b", "/a"], [server.url("/a"), "/a"], ["", "/a"], ["/a, /b"]] {
+        server.route("/", .status(302, headers: locations.map { ("Location", $0) }))
+        let error = await outcomeOfStarting(HTTPOperation(request(server.url()), session: session)).httpError
+        #expect(error?.code == .invalidRedirect, "\(locations)")
+        #expect(error?.description.contains("it names several addresses") == true, "\(locations)")
+        // As an answer it has them all.
+        let answer = try await HTTPOperation(
+          request(server.url()), session: session, acceptedStatuses: nil, maxRedirects: 0
+        ).run()
+        #expect(answer.headers["Location"] == locations.joined(separator: ", "))
+      }
+      #expect(Set(server.requests.events.map(\.path)) == ["/"])
+      for (locations, end) in [(["/a", "/a"], "/a"), (["/b", "/b", "/b"], "/b"), (["/a,b"], "/a,b")] {
+        server.route("/", .status(302, headers: locations.map { ("Location", $0) }))
+        let answer = try await HTTPOperation(request(server.url()), session: session).run()
+        #expect(answer.text == end)
+      }
+    }
+  }
+
   @Test func redirectWithoutAPlace_isAnAnswer() async throws {
     try await withServer { server in
       server.route("/", .status(302, body: "somewhere"))

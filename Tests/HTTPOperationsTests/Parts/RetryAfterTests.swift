@@ -43,6 +43,25 @@ import Testing
     #expect(wait > .seconds(50_000) && wait <= .seconds(100_001))
   }
 
+  /// Dates of HTTP are in GMT. A server that means another zone has not said when.
+  @Test(arguments: [
+    "Sun, 06 Nov 1994 09:50:07 +0100", "Sun, 06 Nov 1994 03:50:07 -0500", "Sun, 06 Nov 1994 03:50:07 EST",
+    "Sunday, 06-Nov-94 09:50:07 CET", "Sun Nov  6 03:50:07 EST 1994", "Sun Nov  6 09:50:07 1994 +0100",
+    "Sun, 06 Nov 1994 08:50:07 GMT+1", "Sun, 06 Nov 1994 08:50:07",
+  ])
+  func dates_ofAnotherZone_areNothing(_ date: String) {
+    #expect(pause(date) == nil)
+  }
+
+  @Test(arguments: ["Sun, 06 Nov 1994 08:50:07 UTC", "Sun, 06 Nov 1994 08:50:07 gmt", "Sun, 06-Nov-1994 08:50:07 GMT"])
+  func dates_thatMeanGMT_areRead(_ date: String) {
+    #expect(pause(date) == .seconds(30))
+  }
+
+  @Test func date_ofTheAnswer_ofAnotherZone_doesNotCount() {
+    #expect(pause("Sat, 05 Nov 1994 08:49:37 GMT", date: "Fri, 04 Nov 1994 08:49:37 EST") == .zero)
+  }
+
   @Test(arguments: [nil, "", "soon", "-1", "1.5", "Sun, 06 Nov 1994", "Sun, 06 Xyz 1994 08:49:37 GMT", "12:00:00", "٣"])
   func anythingElse_isNothing(_ text: String?) {
     #expect(pause(text) == nil)

@@ -135,6 +135,21 @@ import Testing
     #expect(try await handle.value == 2)
   }
 
+  @Test func retry_retryAfterOfAnotherZone_isLeftToThePolicy() async throws {
+    let clock = ManualClock()
+    let manager = OperationManager(
+      reactors: [.retrying(RetryPolicy(maxAttempts: 2, backoff: .constant(.seconds(2)), jitter: .none))],
+      clock: clock)
+    let headers: HTTPHeaders = [
+      "Date": "Sun, 06 Nov 1994 08:49:37 GMT", "Retry-After": "Sun, 06 Nov 1994 09:50:07 +0100",
+    ]
+    let handle = manager.add(
+      Scripted<Int> { $0 == 1 ? failing(HTTPStatusError(status: 503, headers: headers)) : succeeding($0) })
+    await clock.waitForSleeper(dueIn: .seconds(2))
+    clock.advance(by: .seconds(2))
+    #expect(try await handle.value == 2)
+  }
+
   @Test func reintercept_onRequeue_asksAgain() async throws {
     let asked = Locked(0)
     for reintercepts in [false, true] {
