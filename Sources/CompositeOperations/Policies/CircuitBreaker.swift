@@ -86,13 +86,31 @@ public final class CircuitBreaker: Sendable {
   ///     that of an invalid request, count as a success, because the resource answered. By default
   ///     all errors count as failures. Called under no lock, on the thread that settled the
   ///     operation.
+  public convenience init(
+    _ name: String? = nil, failureThreshold: Int = 5, resetAfter: Duration = .seconds(30),
+    clock: some Clock<Duration> = ContinuousClock(), isFailure: @escaping @Sendable (any Error) -> Bool = { _ in true }
+  ) {
+    self.init(
+      name, failureThreshold: failureThreshold, resetAfter: resetAfter, clock: clock, isFailure: isFailure,
+      whenStateChanges: { _ in })
+  }
+
+  /// Makes a breaker that is closed, and reports its changes.
+  ///
+  /// - Parameters:
+  ///   - name: its name in timelines and errors.
+  ///   - failureThreshold: how many failures in a row open it. Traps unless it is positive.
+  ///   - resetAfter: how long it stays open, measured by `clock`. Traps if it is negative.
+  ///   - clock: the clock that measures the time.
+  ///   - isFailure: returns whether an error means that the resource fails. To count all errors,
+  ///     return true.
   ///   - whenStateChanges: called with each new state, in order; with `halfOpen` when the first
   ///     operation is let through, not when the time is over. Called under no lock, by one thread
   ///     at a time, which is a thread that uses the breaker.
   public init(
     _ name: String? = nil, failureThreshold: Int = 5, resetAfter: Duration = .seconds(30),
-    clock: some Clock<Duration> = ContinuousClock(), isFailure: @escaping @Sendable (any Error) -> Bool = { _ in true },
-    whenStateChanges: @escaping @Sendable (State) -> Void = { _ in }
+    clock: some Clock<Duration> = ContinuousClock(), isFailure: @escaping @Sendable (any Error) -> Bool,
+    whenStateChanges: @escaping @Sendable (State) -> Void
   ) {
     require(
       failureThreshold > 0,
