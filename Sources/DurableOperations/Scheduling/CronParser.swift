@@ -73,10 +73,10 @@ struct CronParser {
     var step = 1
     if let slash {
       step = try self.step(of: field, entry[entry.index(after: slash)...])
-      // Sunday must not count twice.
-      let last = field == .dayOfWeek ? 6 : field.values.upperBound
-      if !span.contains("-"), span != "*" { range = range.lowerBound...max(range.lowerBound, last) }
-      if span == "*" { range = range.lowerBound...last }
+      // A week begins with its Sunday, also if that is written as 7, and ends before the next one.
+      let (first, last) =
+        field == .dayOfWeek ? (range.lowerBound % 7, 6) : (range.lowerBound, field.values.upperBound)
+      if !span.contains("-") { range = first...last }
     }
     return stride(from: range.lowerBound, through: range.upperBound, by: step).reduce(into: 0) { $0 |= 1 << UInt64($1) }
   }

@@ -43,7 +43,8 @@ public struct JobSchedule: Sendable, Hashable {
   /// - `10`: one value;
   /// - `10-40`: a range, both ends included; `FRI-SUN` is one too, though Sunday is 0;
   /// - `*/5`, `10-40/5`, `5/15`: every fifth value of all or of a range, and from 5 on every
-  ///   fifteenth.
+  ///   fifteenth. The last day of a week is Saturday: `7/2`, `SUN/2` and `0/2` are Sunday,
+  ///   Tuesday, Thursday and Saturday.
   ///
   /// `@hourly`, `@daily`, `@midnight`, `@weekly`, `@monthly`, `@yearly` and `@annually` stand for
   /// the usual lines. Names may be in upper or lower case.

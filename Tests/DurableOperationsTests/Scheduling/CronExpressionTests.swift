@@ -121,6 +121,14 @@ struct CronExpressionTests {
   func equality_isThatOfTheTimes() throws {
     let same = try ["0 0 * * 0", "00 0 * * SUN", "0 0 * * 7", "@weekly"].map { try CronExpression($0) }
     #expect(Set(same).count == 1)
+    // A step begins with the Sunday of the week, whichever number it has.
+    for step in 1...7 {
+      let sundays = try ["0/\(step)", "7/\(step)", "SUN/\(step)", "sun-sat/\(step)", "*/\(step)"].map {
+        try CronExpression("0 0 * * \($0)")
+      }
+      #expect(Set(sundays).count == 1, "\(step)")
+    }
+    #expect(try CronExpression("0 0 * * 7/2") == CronExpression("0 0 * * SUN,TUE,THU,SAT"))
     // Here either day field is enough, there it is not.
     #expect(try CronExpression("0 0 1-31 * MON") != CronExpression("0 0 * * MON"))
     #expect(try CronExpression("*/5 * * * *") == CronExpression("0,5,10,15,20,25,30,35,40,45,50,55 * * * *"))
