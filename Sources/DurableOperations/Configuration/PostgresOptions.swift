@@ -77,8 +77,8 @@ public struct PostgresOptions: Sendable, Hashable {
     let isPlain = schema.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     require(
       isPlain && !schema.isEmpty && schema.utf8.count <= 63 && !schema.utf8.contains("$$".utf8),
-      "PostgresOptions.schema is “\(HarmlessText.line(schema))”. Use a name of 1 to 63 bytes, without control characters "
-        + "and $$.")
+      "PostgresOptions.schema is “\(HarmlessText.line(schema))”, which has \(schema.utf8.count) bytes. "
+        + "Use a name of 1 to 63 bytes, without control characters and $$.")
     require(maxConnections >= 1, "PostgresOptions.maxConnections is \(maxConnections). Use 1 or more.")
     require(
       statementTimeout > .zero, "PostgresOptions.statementTimeout is \(statementTimeout). Use a positive duration.")

@@ -57,7 +57,10 @@ extension OptionParser {
   static func name(_ option: String, in arguments: Arguments) throws(UsageError) -> String? {
     guard let name = arguments.value(option) else { return nil }
     let isPlain = name.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
-    guard isPlain, name.utf8.count <= 63, !name.utf8.contains("$$".utf8) else {
+    guard name.utf8.count <= 63 else {
+      throw arguments.wrong(option, "Give a name of 63 bytes at most; this one has \(name.utf8.count)")
+    }
+    guard isPlain, !name.utf8.contains("$$".utf8) else {
       throw arguments.wrong(option, "Give a name of 63 bytes at most, without line breaks and $$")
     }
     return name

@@ -89,6 +89,14 @@ import Testing
       }, says: "maxPayloadSize is 1073741824. Use 536870912 or less on a server.")
   }
 
+  @Test func schemaThatIsTooLong_isToldItsLength() async {
+    expect(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        let name = String(repeating: "ä", count: 32)
+        _ = try DurableQueue(location: .postgres("postgresql:///none", PostgresOptions(schema: name)))
+      }, says: "which has 64 bytes. Use a name of 1 to 63 bytes")
+  }
+
   /// The second one is no `$$` for Swift, which sees a `$` with an accent.
   @Test(arguments: ["a$$b", "a$$\u{301}b", "a;\nb", ""]) func schemaThatCutsTheTextOfFunctions(_ name: String) async {
     expect(

@@ -48,7 +48,12 @@ struct PostgresAddress: Sendable {
     let shown = hosts.hosts.map { host in
       (host.name ?? host.address ?? "localhost") + (host.port.map { ":\($0)" } ?? "")
     }
-    let database = values["dbname"] ?? environment["PGDATABASE"] ?? ""
+    let database = value("dbname", "PGDATABASE")
+    // The server would cut a longer name, and connect to another database, or as another role.
+    for (name, what) in [(database, "database"), (value("user", "PGUSER"), "role")] where name.utf8.count > 63 {
+      throw PostgresError(
+        .cannotConnect, message: "the name of the \(what) has \(name.utf8.count) bytes, and a server knows 63 at most")
+    }
     place = Self.hiding(secrets, in: "\(shown.joined(separator: ","))/\(database)")
     connectTimeout = (values["connect_timeout"] ?? environment["PGCONNECT_TIMEOUT"]).flatMap { Int64($0) }
       .flatMap { $0 > 0 ? .seconds($0) : nil }

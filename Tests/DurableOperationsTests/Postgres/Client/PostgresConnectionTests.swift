@@ -176,6 +176,21 @@ import Testing
     #expect(error?.message.contains("\"nowhere\" does not exist") == true)
   }
 
+  /// The server cuts a longer name, so that another database or role would be meant.
+  @Test func connect_nameAbove63Bytes_isRefusedWithItsLength() async throws {
+    let server = try await PostgresServer.shared
+    let name = "long\(server.uniqueNumber())".padding(toLength: 63, withPad: "x", startingAt: 0)
+    try server.query("CREATE DATABASE \(name)")
+    try server.query("CREATE ROLE \(name) LOGIN")
+    let connection = try PostgresConnection.connect(.patient(server.url(name, role: name)))
+    #expect(try connection.text("SELECT current_user") == name)
+    for (url, what) in [(server.url(name + "yy"), "database"), (server.url(role: name + "yy"), "role")] {
+      let error = postgresError { _ = try PostgresConnection.connect(.patient(url)) }
+      #expect(error?.code == .cannotConnect)
+      #expect(error?.message == "the name of the \(what) has 65 bytes, and a server knows 63 at most")
+    }
+  }
+
   @Test func connect_wrongPassword_doesNotShowIt() async throws {
     let server = try await PostgresServer.shared
     let secret = "hush%20hush"
