@@ -54,4 +54,12 @@ enum Engine: CaseIterable, CustomTestStringConvertible {
     case .postgres: name
     }
   }
+
+  /// The operator of equality: the server's own, whatever operators stand before it in the path.
+  var equals: String {
+    switch self {
+    case .sqlite: "="
+    case .postgres: "OPERATOR(pg_catalog.=)"
+    }
+  }
 }

@@ -109,7 +109,8 @@ final class StoreHarness {
   /// longer executes.
   @discardableResult
   func end(_ id: JobID, _ result: Acknowledgement.Result, keepsDone: Bool = true) throws -> Bool {
-    let claim = try number("SELECT claim FROM \(engine.table("jobs")) WHERE id = ?", .integer(id.rawValue)) ?? 0
+    let claim =
+      try number("SELECT claim FROM \(engine.table("jobs")) WHERE id \(engine.equals) ?", .integer(id.rawValue)) ?? 0
     let end = Self.acknowledgement(of: id, claim: claim, result)
     _ = try session { try perform($0, ends: [end], keepsDone: keepsDone) }
     return try state(id) != .executing
@@ -124,7 +125,8 @@ final class StoreHarness {
   /// Makes another process take this one for lost. Returns whether jobs were taken from it.
   @discardableResult
   func lose(_ loss: WorkerLoss, maxCrashes: Int? = nil, maxLapses: Int? = nil) throws -> Bool {
-    let until = try number("SELECT lease_until FROM \(engine.table("workers")) WHERE id = ?", .integer(worker))
+    let until = try number(
+      "SELECT lease_until FROM \(engine.table("workers")) WHERE id \(engine.equals) ?", .integer(worker))
     guard let until else { return false }
     let row = WorkerRow(id: worker, identity: .current, lease: 60_000, leaseUntil: until)
     return try session {

@@ -31,7 +31,7 @@ import Testing
       without.lines[1...3] == [
         "attention  settings: fsync is off.",
         "           Why: When the power goes, or the system stops, the whole database may be damaged.",
-        "           What to do: ALTER SYSTEM SET fsync = on; SELECT pg_reload_conf();",
+        "           What to do: ALTER SYSTEM SET fsync = on; SELECT pg_catalog.pg_reload_conf();",
       ])
     #expect(sample.run("doctor", "--json").status == 1)
   }

@@ -21,8 +21,8 @@ extension PostgresDoctor {
   func statistics() throws -> [Table] {
     func option(_ name: String) -> String {
       """
-      coalesce((SELECT option_value FROM pg_options_to_table(c.reloptions) WHERE option_name = '\(name)'),
-        current_setting('\(name)'))::float8
+      coalesce((SELECT option_value FROM pg_catalog.pg_options_to_table(c.reloptions) WHERE option_name = '\(name)'),
+        pg_catalog.current_setting('\(name)'))::float8
       """
     }
     return try askOfSchema(
@@ -30,7 +30,7 @@ extension PostgresDoctor {
       SELECT c.relname::text, s.n_live_tup::bigint, s.n_dead_tup::bigint,
         (\(option("autovacuum_vacuum_threshold")) + \(option("autovacuum_vacuum_scale_factor")) * greatest(c.reltuples, 0))::bigint,
         (extract(epoch FROM greatest(s.last_vacuum, s.last_autovacuum)) * 1000)::bigint,
-        coalesce((SELECT option_value FROM pg_options_to_table(c.reloptions) WHERE option_name = 'autovacuum_enabled'), 'on')::boolean
+        coalesce((SELECT option_value FROM pg_catalog.pg_options_to_table(c.reloptions) WHERE option_name = 'autovacuum_enabled'), 'on')::boolean
       FROM pg_stat_user_tables AS s JOIN pg_class AS c ON c.oid = s.relid
       WHERE s.schemaname = $1 ORDER BY s.n_dead_tup DESC, c.relname
       """
@@ -66,9 +66,9 @@ extension PostgresDoctor {
   func autovacuum() throws -> [Diagnosis] {
     let row = try ask(
       """
-      SELECT current_setting('autovacuum') = 'on', current_setting('track_counts') = 'on',
-        current_setting('autovacuum_max_workers')::bigint,
-        (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'autovacuum worker')
+      SELECT pg_catalog.current_setting('autovacuum') = 'on', pg_catalog.current_setting('track_counts') = 'on',
+        pg_catalog.current_setting('autovacuum_max_workers')::bigint,
+        (SELECT pg_catalog.count(*) FROM pg_stat_activity WHERE backend_type = 'autovacuum worker')
       """
     ).row(0)
     return Self.autovacuum(
@@ -84,7 +84,7 @@ extension PostgresDoctor {
     func isOff(_ setting: String) -> Diagnosis {
       .attention(
         "autovacuum", "\(setting) is off.", why: why,
-        remedy: "ALTER SYSTEM SET \(setting) = on; SELECT pg_reload_conf();")
+        remedy: "ALTER SYSTEM SET \(setting) = on; SELECT pg_catalog.pg_reload_conf();")
     }
     var found: [Diagnosis] = []
     if !isOn { found.append(isOff("autovacuum")) }

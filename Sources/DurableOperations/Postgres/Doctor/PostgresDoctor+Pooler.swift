@@ -35,7 +35,7 @@ extension PostgresDoctor {
 
   private func process(of connection: PostgresConnection, within patience: Duration? = nil) throws -> Int64 {
     let boundary: PostgresPipeline.Boundary = connection.transactionState == .idle ? .reading : .inside
-    let pipeline = PostgresPipeline(boundary, PostgresStatement("SELECT pg_backend_pid()::bigint"))
+    let pipeline = PostgresPipeline(boundary, PostgresStatement("SELECT pg_catalog.pg_backend_pid()::bigint"))
     return try connection.run(pipeline, timeout: patience)[0].row(0).integer(0)
   }
 

@@ -5,8 +5,8 @@ extension PostgresDoctor {
   func server() throws -> [Diagnosis] {
     let row = try ask(
       """
-      SELECT current_setting('server_version'), pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on',
-        current_setting('server_encoding')
+      SELECT pg_catalog.current_setting('server_version'), pg_catalog.pg_is_in_recovery() OR pg_catalog.current_setting('transaction_read_only') = 'on',
+        pg_catalog.current_setting('server_encoding')
       """
     ).row(0)
     var found: [Diagnosis] = [.fine("server", "The server is PostgreSQL \(row.text(0) ?? "").")]
@@ -29,7 +29,7 @@ extension PostgresDoctor {
   /// Checks for settings that lose stored data.
   func settings() throws -> [Diagnosis] {
     let row = try ask(
-      "SELECT current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit')"
+      "SELECT pg_catalog.current_setting('fsync'), pg_catalog.current_setting('full_page_writes'), pg_catalog.current_setting('synchronous_commit')"
     ).row(0)
     var found: [Diagnosis] = []
     for (column, name) in [(0, "fsync"), (1, "full_page_writes")] as [(Int32, String)] where row.text(column) == "off" {
@@ -37,7 +37,7 @@ extension PostgresDoctor {
         .attention(
           "settings", "\(name) is off.",
           why: "When the power goes, or the system stops, the whole database may be damaged.",
-          remedy: "ALTER SYSTEM SET \(name) = on; SELECT pg_reload_conf();"))
+          remedy: "ALTER SYSTEM SET \(name) = on; SELECT pg_catalog.pg_reload_conf();"))
     }
     if row.text(2) == "off" {
       found.append(
@@ -56,7 +56,7 @@ extension PostgresDoctor {
   /// answer.
   func clocks() throws -> [Diagnosis] {
     let asked = now().milliseconds
-    let server = try ask("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint").row(0).integer(0)
+    let server = try ask("SELECT (extract(epoch FROM pg_catalog.clock_timestamp()) * 1000)::bigint").row(0).integer(0)
     let answered = now().milliseconds
     let difference = Duration.milliseconds(server < asked ? asked - server : max(server - answered, 0))
     let text = "\(difference.milliseconds) ms"
@@ -77,12 +77,12 @@ extension PostgresDoctor {
   func connections() throws -> [Diagnosis] {
     let row = try ask(
       """
-      SELECT current_setting('max_connections')::bigint - current_setting('superuser_reserved_connections')::bigint,
-        (SELECT coalesce(sum(numbackends), 0)::bigint FROM pg_stat_database),
+      SELECT pg_catalog.current_setting('max_connections')::bigint - pg_catalog.current_setting('superuser_reserved_connections')::bigint,
+        (SELECT coalesce(pg_catalog.sum(numbackends), 0)::bigint FROM pg_stat_database),
         (SELECT rolconnlimit::bigint FROM pg_roles WHERE rolname = current_user),
-        (SELECT count(*) FROM pg_stat_activity WHERE usename = current_user),
-        (SELECT datconnlimit::bigint FROM pg_database WHERE datname = current_database()),
-        (SELECT numbackends::bigint FROM pg_stat_database WHERE datname = current_database())
+        (SELECT pg_catalog.count(*) FROM pg_stat_activity WHERE usename = current_user),
+        (SELECT datconnlimit::bigint FROM pg_database WHERE datname = pg_catalog.current_database()),
+        (SELECT numbackends::bigint FROM pg_stat_database WHERE datname = pg_catalog.current_database())
       """
     ).row(0)
     let all = [

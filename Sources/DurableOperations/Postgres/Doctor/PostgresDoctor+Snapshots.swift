@@ -17,11 +17,11 @@ extension PostgresDoctor {
     let rows = try ask(
       """
       SELECT pid::bigint, coalesce(usename, ''), coalesce(application_name, ''), coalesce(state, ''),
-        (extract(epoch FROM clock_timestamp() - xact_start) * 1000)::bigint, age(backend_xmin)::bigint
+        (extract(epoch FROM pg_catalog.clock_timestamp() - xact_start) * 1000)::bigint, pg_catalog.age(backend_xmin)::bigint
       FROM pg_stat_activity AS session
-      WHERE backend_xmin IS NOT NULL AND pid <> pg_backend_pid() AND (datname = current_database() OR datname IS NULL)
+      WHERE backend_xmin IS NOT NULL AND pid <> pg_catalog.pg_backend_pid() AND (datname = pg_catalog.current_database() OR datname IS NULL)
         AND NOT EXISTS (SELECT 1 FROM pg_stat_progress_vacuum AS vacuum WHERE vacuum.pid = session.pid)
-      ORDER BY age(backend_xmin) DESC LIMIT 20
+      ORDER BY pg_catalog.age(backend_xmin) DESC LIMIT 20
       """)
     return rows.map { row in
       Self.session(
@@ -45,7 +45,7 @@ extension PostgresDoctor {
     return .attention(
       "snapshots", "The session \(process) (\(who)) has kept a snapshot \(length).", why: why,
       remedy: """
-        Let it end, or end it: SELECT pg_terminate_backend(\(process)); Against the next one: short transactions, \
+        Let it end, or end it: SELECT pg_catalog.pg_terminate_backend(\(process)); Against the next one: short transactions, \
         idle_in_transaction_session_timeout, and pg_dump and reports on a standby without hot_standby_feedback.
         """)
   }
@@ -53,8 +53,8 @@ extension PostgresDoctor {
   private func preparedTransactions() throws -> [Diagnosis] {
     let rows = try ask(
       """
-      SELECT gid, extract(epoch FROM clock_timestamp() - prepared)::bigint FROM pg_prepared_xacts
-      WHERE database = current_database() AND clock_timestamp() - prepared >= $1::bigint * interval '1 ms'
+      SELECT gid, extract(epoch FROM pg_catalog.clock_timestamp() - prepared)::bigint FROM pg_prepared_xacts
+      WHERE database = pg_catalog.current_database() AND pg_catalog.clock_timestamp() - prepared >= $1::bigint * interval '1 ms'
       ORDER BY prepared LIMIT 20
       """
     ) { $0.bind(limits.snapshotAge.milliseconds) }
@@ -69,8 +69,8 @@ extension PostgresDoctor {
   private func slots() throws -> [Diagnosis] {
     let rows = try ask(
       """
-      SELECT slot_name::text, active, age(xmin)::bigint FROM pg_replication_slots
-      WHERE age(xmin) >= \(Self.manyTransactions) ORDER BY age(xmin) DESC LIMIT 20
+      SELECT slot_name::text, active, pg_catalog.age(xmin)::bigint FROM pg_replication_slots
+      WHERE pg_catalog.age(xmin) >= \(Self.manyTransactions) ORDER BY pg_catalog.age(xmin) DESC LIMIT 20
       """)
     return rows.map { row in
       let name = row.text(0) ?? ""
@@ -79,7 +79,7 @@ extension PostgresDoctor {
         "The replication slot \(name), which is \(row.bool(1) ? "" : "not ")in use, keeps what is \(row.integer(2)) transactions old.",
         why: Self.why,
         remedy:
-          "Let its standby catch up, or, if there is none left: SELECT pg_drop_replication_slot(\(PostgresStatement.quoted(name)));"
+          "Let its standby catch up, or, if there is none left: SELECT pg_catalog.pg_drop_replication_slot(\(PostgresStatement.quoted(name)));"
       )
     }
   }

@@ -49,22 +49,22 @@ extension PostgresDoctor {
   /// Checks for rights that this role needs and lacks.
   func rights() throws -> [Diagnosis] {
     var missing = try askOfSchema(
-      "SELECT 1 FROM pg_namespace WHERE nspname = $1 AND NOT has_schema_privilege(oid, 'USAGE')"
+      "SELECT 1 FROM pg_namespace WHERE nspname = $1 AND NOT pg_catalog.has_schema_privilege(oid, 'USAGE')"
     )
     .map { _ in "USAGE of the schema" }
     missing += try askOfSchema(
       """
-      SELECT string_agg(privilege, ', ' ORDER BY n), relname::text
-      FROM pg_class CROSS JOIN unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) WITH ORDINALITY AS wanted (privilege, n)
+      SELECT pg_catalog.string_agg(privilege, ', ' ORDER BY n), relname::text
+      FROM pg_class CROSS JOIN pg_catalog.unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) WITH ORDINALITY AS wanted (privilege, n)
       WHERE relnamespace = \(namespace) AND relkind = 'r' AND (relname <> 'meta' OR privilege = 'SELECT')
-        AND NOT has_table_privilege(pg_class.oid, privilege)
+        AND NOT pg_catalog.has_table_privilege(pg_class.oid, privilege)
       GROUP BY relname ORDER BY relname
       """
     ).map { "\($0.text(0) ?? "") of \($0.text(1) ?? "")" }
     missing += try askOfSchema(
       """
       SELECT proname::text FROM pg_proc
-      WHERE pronamespace = \(namespace) AND NOT has_function_privilege(oid, 'EXECUTE') ORDER BY proname
+      WHERE pronamespace = \(namespace) AND NOT pg_catalog.has_function_privilege(oid, 'EXECUTE') ORDER BY proname
       """
     ).map { "EXECUTE of \($0.text(0) ?? "")" }
     let role = try ask("SELECT current_user::text").row(0).text(0) ?? ""

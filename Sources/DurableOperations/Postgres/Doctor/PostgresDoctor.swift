@@ -70,7 +70,10 @@ struct PostgresDoctor {
   func ask(
     _ sql: String, _ bind: (inout PostgresParameters) throws(PostgresError) -> Void = { _ throws(PostgresError) in }
   ) throws -> PostgresResult {
-    try connection.run(.reading, PostgresStatement(sql), bind)
+    var pipeline = PostgresPipeline(.reading)
+    pipeline.add(.settingLocally([("search_path", PostgresStore.searchPath)]))
+    let position = try pipeline.add(PostgresStatement(sql), bind)
+    return try connection.run(pipeline)[position]
   }
 
   /// Asks one question about the schema, which is `$1`.

@@ -62,12 +62,15 @@ struct PostgresMigration {
       .reading,
       PostgresStatement(
         """
-        SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
-          WHERE n.nspname = $1 AND c.relname = 'meta' AND c.relkind = 'r')
+        SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_class AS c
+            JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+          WHERE n.nspname OPERATOR(pg_catalog.=) $1 AND c.relname OPERATOR(pg_catalog.=) 'meta'::pg_catalog.text
+            AND c.relkind OPERATOR(pg_catalog.=) 'r'::pg_catalog."char")
         """)
     ) { parameters throws(PostgresError) in try parameters.bind(name) }
     guard isThere.first({ $0.bool(0) }) == true else { return nil }
-    let select = PostgresStatement("SELECT value FROM \(schema.text).meta WHERE key = 'schema'")
+    let select = PostgresStatement(
+      "SELECT value FROM \(schema.text).meta WHERE key OPERATOR(pg_catalog.=) 'schema'::pg_catalog.text")
     let text = try connection.run(.reading, select).first { $0.text(0) ?? "" } ?? ""
     guard let version = Int(text), version > 0 else {
       throw DatabaseError(
@@ -117,6 +120,7 @@ struct PostgresMigration {
         }
       }
       let lock = PostgresStatement.quoted("durable migrations \(name)")
+      try execute("SELECT pg_catalog.set_config('search_path', '\(PostgresStore.searchPath)', true)")
       // Other migrations may have many steps to go.
       try execute("SELECT pg_catalog.set_config('lock_timeout', '60000', true)")
       // As in a session of a queue, which has it only without a pooler: this process waits no

@@ -42,7 +42,7 @@ struct PostgresAhead {
     places.occurrence = pipeline.add(
       store.statement(
         "occurrences_ahead",
-        "SELECT min(next_at) FILTER (WHERE next_at > $1), max(last_at) FROM \(schema).periodic")
+        "SELECT pg_catalog.min(next_at) FILTER (WHERE next_at > $1), pg_catalog.max(last_at) FROM \(schema).periodic")
     ) { $0.bind(question.occurrencesAfter ?? .min) }
     if question.wantsFirstFinish {
       places.firstFinish = pipeline.add(

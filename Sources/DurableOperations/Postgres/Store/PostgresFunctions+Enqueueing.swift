@@ -41,7 +41,7 @@ extension PostgresFunctions {
           DELETE FROM \(schema).dependencies WHERE dependent = other AND prerequisite NOT IN (
             SELECT id FROM \(schema).jobs WHERE unique_key = of_key AND lane >> 2 = of_lane >> 2
               AND (state = 3 OR flags & 32 <> 0 AND state IN (0, 1, 2, 4)));
-          waits := (SELECT count(*) FROM \(schema).dependencies WHERE dependent = other);
+          waits := (SELECT pg_catalog.count(*) FROM \(schema).dependencies WHERE dependent = other);
           UPDATE \(schema).jobs SET lane = of_lane, state = CASE WHEN waits > 0 AND begins <> 4 THEN 2 ELSE begins END,
             major = of_major, minor = of_minor, flags = of_flags | (flags & 1), blockers = waits,
             max_attempts = of_max_attempts, timeout = of_timeout, run_at = starts_at, enqueued_at = moment,
@@ -69,15 +69,15 @@ extension PostgresFunctions {
       END IF;
       RETURN NEXT;
     END $$;
-    CREATE FUNCTION \(schema).lock_key(of_kind bigint, key text) RETURNS void LANGUAGE plpgsql AS $$
+    CREATE FUNCTION \(schema).lock_key(of_kind bigint, key text) RETURNS void LANGUAGE plpgsql \(searchPath) AS $$
     BEGIN
       -- With one snapshot for the whole transaction, the caller would not see what was committed while it waited.
-      IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+      IF pg_catalog.current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
         RAISE EXCEPTION 'a job with a unique key needs a transaction that is READ COMMITTED, and this one is %',
-          upper(current_setting('transaction_isolation'))
+          pg_catalog.upper(pg_catalog.current_setting('transaction_isolation'))
           USING ERRCODE = '0A000', HINT = 'Begin it with BEGIN ISOLATION LEVEL READ COMMITTED.';
       END IF;
-      PERFORM pg_advisory_xact_lock(hashtextextended(\(name(schema)) || ' ' || of_kind::text || ' ' || key, 0));
+      PERFORM pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(\(name(schema)) || ' ' || of_kind::text || ' ' || key, 0));
     END $$;
     """
   }
@@ -102,18 +102,18 @@ extension PostgresFunctions {
       replaced := ARRAY(SELECT id FROM \(schema).jobs WHERE unique_key = own.unique_key AND lane >> 2 = own.kind
         AND state IN (0, 1, 2, 3, 4) AND flags & 32 <> 0 AND id <> of_job);
       -- Two jobs that are replaced at once could close a circle that neither of their transactions sees.
-      IF own.has_dependents OR cardinality(replaced) > 0 THEN
-        PERFORM pg_advisory_xact_lock(hashtextextended(\(name(schema)) || ' circles', 0));
+      IF own.has_dependents OR pg_catalog.cardinality(replaced) > 0 THEN
+        PERFORM pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(\(name(schema)) || ' circles', 0));
       END IF;
       PERFORM 1 FROM \(schema).jobs WHERE id = ANY(prerequisites) ORDER BY id FOR NO KEY UPDATE;
-      SELECT p, CASE WHEN p = of_job THEN 3 ELSE 2 END INTO other, problem FROM unnest(prerequisites) AS p
+      SELECT p, CASE WHEN p = of_job THEN 3 ELSE 2 END INTO other, problem FROM pg_catalog.unnest(prerequisites) AS p
         WHERE p = of_job OR (SELECT state FROM \(schema).jobs WHERE id = p) IS NULL ORDER BY p LIMIT 1;
       IF FOUND THEN
         RETURN NEXT;
         RETURN;
       END IF;
       unmet := ARRAY(SELECT id FROM \(schema).jobs WHERE id = ANY(prerequisites) AND state <> 7 ORDER BY id);
-      IF own.has_dependents OR cardinality(replaced) > 0 THEN
+      IF own.has_dependents OR pg_catalog.cardinality(replaced) > 0 THEN
         WITH RECURSIVE later (id) AS (
           SELECT of_job
           UNION SELECT next.id FROM later CROSS JOIN LATERAL (
@@ -129,11 +129,11 @@ extension PostgresFunctions {
           RETURN;
         END IF;
       END IF;
-      IF cardinality(unmet) = 0 THEN RETURN; END IF;
+      IF pg_catalog.cardinality(unmet) = 0 THEN RETURN; END IF;
       WITH new AS (
         INSERT INTO \(schema).dependencies (prerequisite, dependent, failing)
-        SELECT p, of_job, of_failing FROM unnest(unmet) AS p ON CONFLICT DO NOTHING RETURNING 1)
-      SELECT count(*) INTO added FROM new;
+        SELECT p, of_job, of_failing FROM pg_catalog.unnest(unmet) AS p ON CONFLICT DO NOTHING RETURNING 1)
+      SELECT pg_catalog.count(*) INTO added FROM new;
       UPDATE \(schema).dependencies SET failing = of_failing
         WHERE dependent = of_job AND prerequisite = ANY(unmet) AND failing <> of_failing;
       UPDATE \(schema).jobs SET flags = flags | 1 WHERE id = ANY(unmet) AND flags & 1 = 0;
@@ -163,7 +163,7 @@ extension PostgresFunctions {
       blocked record;
     BEGIN
       options := coalesce(options, '{}');
-      SELECT key INTO unknown FROM jsonb_object_keys(options) AS key WHERE key <> ALL(ARRAY['version', 'major', 'minor',
+      SELECT key INTO unknown FROM pg_catalog.jsonb_object_keys(options) AS key WHERE key <> ALL(ARRAY['version', 'major', 'minor',
         'runAfter', 'runAt', 'maxAttempts', 'timeout', 'requiresNetwork', 'uniqueKey', 'uniqueKeyStates', 'whenTaken',
         'dependsOn', 'whenPrerequisiteFails', 'holdsAfterLastAttempt', 'startsHeld', 'backoff']) LIMIT 1;
       IF unknown IS NOT NULL THEN
@@ -182,15 +182,15 @@ extension PostgresFunctions {
       IF options->>'whenTaken' NOT IN ('reject', 'replace') THEN
         RAISE EXCEPTION 'enqueue: whenTaken is neither reject nor replace' USING ERRCODE = '22023';
       END IF;
-      failing := array_position(ARRAY['wait', 'cancel', 'die', 'run'], coalesce(options->>'whenPrerequisiteFails', 'wait')) - 1;
+      failing := pg_catalog.array_position(ARRAY['wait', 'cancel', 'die', 'run'], coalesce(options->>'whenPrerequisiteFails', 'wait')) - 1;
       IF failing IS NULL THEN
         RAISE EXCEPTION 'enqueue: whenPrerequisiteFails is none of wait, cancel, die and run' USING ERRCODE = '22023';
       END IF;
       IF options->>'uniqueKeyStates' IS NOT NULL THEN
-        key_states := ARRAY(SELECT array_position(
+        key_states := ARRAY(SELECT pg_catalog.array_position(
           ARRAY['waiting', 'scheduled', 'blocked', 'executing', 'held', 'cancelled', 'dead', 'done'], name) - 1
-          FROM jsonb_array_elements_text(options->'uniqueKeyStates') AS name);
-        IF array_position(key_states, NULL) IS NOT NULL THEN
+          FROM pg_catalog.jsonb_array_elements_text(options->'uniqueKeyStates') AS name);
+        IF pg_catalog.array_position(key_states, NULL) IS NOT NULL THEN
           RAISE EXCEPTION 'enqueue: uniqueKeyStates names a state that there is not' USING ERRCODE = '22023';
         END IF;
       END IF;
@@ -205,9 +205,9 @@ extension PostgresFunctions {
         CASE WHEN (options->>'holdsAfterLastAttempt')::boolean THEN 4 ELSE 0 END
           | CASE WHEN options ? 'runAfter' THEN 8 ELSE 0 END,
         CASE WHEN options ? 'maxAttempts' THEN (options->>'maxAttempts')::bigint ELSE 20 END,
-        ceil((options->>'timeout')::numeric * 1000)::bigint,
-        ceil(extract(epoch FROM (options->>'runAt')::timestamptz) * 1000)::bigint,
-        ceil(nullif(greatest((options->>'runAfter')::numeric, 0), 0) * 1000)::bigint,
+        pg_catalog.ceil((options->>'timeout')::numeric * 1000)::bigint,
+        pg_catalog.ceil(extract(epoch FROM (options->>'runAt')::timestamptz) * 1000)::bigint,
+        pg_catalog.ceil(nullif(greatest((options->>'runAfter')::numeric, 0), 0) * 1000)::bigint,
         coalesce((options->>'startsHeld')::boolean, false), coalesce((options->>'version')::bigint, 1), options->>'backoff',
         options->>'uniqueKey', key_states, coalesce(options->>'whenTaken', 'reject') = 'replace',
         payload, NULL, NULL);
@@ -217,7 +217,7 @@ extension PostgresFunctions {
       END IF;
       IF options->>'dependsOn' IS NOT NULL THEN
         FOR blocked IN SELECT * FROM \(schema).block_job(stored.job,
-          ARRAY(SELECT value::bigint FROM jsonb_array_elements_text(options->'dependsOn')),
+          ARRAY(SELECT value::bigint FROM pg_catalog.jsonb_array_elements_text(options->'dependsOn')),
           failing, NULL)
         LOOP
           IF blocked.problem IS NOT NULL THEN

@@ -32,8 +32,11 @@ enum PostgresFunctions {
   /// may come from any session, with any settings, on an empty table.
   static let language: SQL = {
     let settings: [SQL] = PostgresStore.plans.map { "SET \(SQL(stringLiteral: $0)) = off" }
-    return "LANGUAGE plpgsql \(SQL(stringLiteral: settings.map(\.text).joined(separator: " ")))"
+    return "LANGUAGE plpgsql \(searchPath) \(SQL(joining: settings, by: " "))"
   }()
+
+  /// A caller may find the types and operators of other roles before those of the server.
+  static let searchPath: SQL = "SET search_path = \(SQL(stringLiteral: PostgresStore.searchPath))"
 
   // MARK: - Time and rounds
 
@@ -41,8 +44,8 @@ enum PostgresFunctions {
   /// SQL with each statement: it inlines none that calls a volatile one.
   private static func time(_ schema: SQL) -> SQL {
     """
-    CREATE FUNCTION \(schema).now_ms() RETURNS bigint LANGUAGE plpgsql STABLE PARALLEL SAFE AS
-      $$ BEGIN RETURN (extract(epoch FROM clock_timestamp()) * 1000)::bigint; END $$;
+    CREATE FUNCTION \(schema).now_ms() RETURNS bigint LANGUAGE plpgsql \(searchPath) STABLE PARALLEL SAFE AS
+      $$ BEGIN RETURN (extract(epoch FROM pg_catalog.clock_timestamp()) * 1000)::bigint; END $$;
     """
   }
 
@@ -81,7 +84,7 @@ enum PostgresFunctions {
       hit record;
     BEGIN
       moment := coalesce(moment, \(schema).now_ms());
-      WHILE cardinality(ended) > 0 LOOP
+      WHILE pg_catalog.cardinality(ended) > 0 LOOP
         PERFORM 1 FROM \(schema).jobs WHERE id = ANY(ARRAY(
           SELECT dependent FROM \(schema).dependencies
           WHERE prerequisite = ANY(ended) AND (only_dependent IS NULL OR dependent = only_dependent)))
@@ -93,7 +96,7 @@ enum PostgresFunctions {
             WHERE prerequisite = ANY(ended) AND (only_dependent IS NULL OR dependent = only_dependent)
               AND (how = 0 OR failing = 3)
             RETURNING dependent)
-          SELECT dependent, count(*)::int AS n FROM gone GROUP BY dependent
+          SELECT dependent, pg_catalog.count(*)::int AS n FROM gone GROUP BY dependent
         LOOP
           UPDATE \(schema).jobs SET blockers = blockers - released.n,
             state = CASE WHEN state <> 2 OR blockers > released.n THEN state WHEN run_at > moment THEN 1 ELSE 0 END,
@@ -128,7 +131,7 @@ enum PostgresFunctions {
               DELETE FROM \(schema).dependencies
               WHERE prerequisite = ANY(ended) AND (only_dependent IS NULL OR dependent = only_dependent)
               RETURNING dependent)
-            SELECT dependent, count(*)::int AS n FROM gone GROUP BY dependent
+            SELECT dependent, pg_catalog.count(*)::int AS n FROM gone GROUP BY dependent
           LOOP
             UPDATE \(schema).jobs SET blockers = blockers - released.n WHERE id = released.dependent;
           END LOOP;
@@ -146,7 +149,7 @@ enum PostgresFunctions {
     let number = JobID(rawValue: .max)
     let sentence = JobError(.prerequisiteFailed(number)).description
     let text = PostgresStatement.quoted(sentence)
-    return "replace(\(SQL(stringLiteral: text)), '\(number.rawValue)', hit.prerequisite::text)"
+    return "pg_catalog.replace(\(SQL(stringLiteral: text)), '\(number.rawValue)', hit.prerequisite::text)"
   }
 
   /// Those who wait for a job that was replaced while it executed wait for the one that has its
@@ -278,11 +281,11 @@ enum PostgresFunctions {
         WHERE state IN (5, 7) AND finished_at >= finished_from AND finished_at < finished_before
           AND (flags & 1 = 0 OR (SELECT dependent FROM \(schema).dependencies WHERE prerequisite = id LIMIT 1) IS NULL)
         ORDER BY finished_at LIMIT most FOR UPDATE SKIP LOCKED);
-      may_have_more := cardinality(ids) = most;
+      may_have_more := pg_catalog.cardinality(ids) = most;
       reached := CASE WHEN may_have_more THEN (SELECT finished_at FROM \(schema).jobs WHERE id = ids[most])
         ELSE finished_before END;
       -- Once more, now that nobody can make one of them a prerequisite.
-      ids := ARRAY(SELECT id FROM unnest(ids) AS id
+      ids := ARRAY(SELECT id FROM pg_catalog.unnest(ids) AS id
         WHERE (SELECT dependent FROM \(schema).dependencies WHERE prerequisite = id LIMIT 1) IS NULL);
       PERFORM \(schema).remove_jobs(ids);
       RETURN NEXT;

@@ -24,6 +24,7 @@ extension PostgresMigration {
     let steps = PostgresSchema.migrations(schema)
     return """
       BEGIN;
+      SET LOCAL search_path = \(PostgresStore.searchPath);
       CREATE SCHEMA IF NOT EXISTS \(schema.text);
       CREATE TABLE \(schema.text).meta (key text PRIMARY KEY, value text NOT NULL);
       \(steps.joined(separator: "\n"))

@@ -23,7 +23,7 @@ enum PostgresSchema {
   private static func tables(_ schema: SQL) -> SQL {
     """
     INSERT INTO \(schema).meta (key, value)
-      VALUES ('identity', substr(md5(random()::text || clock_timestamp()::text || pg_backend_pid()::text), 1, 16));
+      VALUES ('identity', pg_catalog.substr(pg_catalog.md5(pg_catalog.random()::text || pg_catalog.clock_timestamp()::text || pg_catalog.pg_backend_pid()::text), 1, 16));
     CREATE TABLE \(schema).kinds (
       id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
       name text NOT NULL UNIQUE,
@@ -36,7 +36,7 @@ enum PostgresSchema {
       lane bigint NOT NULL,
       major bigint NOT NULL,
       minor bigint NOT NULL,
-      claim bigint NOT NULL DEFAULT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
+      claim bigint NOT NULL DEFAULT (extract(epoch FROM pg_catalog.clock_timestamp()) * 1000000)::bigint,
       worker bigint,
       enqueued_at bigint NOT NULL,
       run_at bigint,

@@ -77,7 +77,8 @@ struct PostgresClaim {
   }
 
   private static let lanes: SQL = """
-    unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[]) \
+    ROWS FROM (pg_catalog.unnest($1::bigint[]), pg_catalog.unnest($2::bigint[]), pg_catalog.unnest($3::bigint[]), \
+    pg_catalog.unnest($4::bigint[]), pg_catalog.unnest($5::bigint[]), pg_catalog.unnest($6::bigint[])) \
     AS l (lane, room, rank, subrank, attempts, id)
     """
 
@@ -94,7 +95,7 @@ struct PostgresClaim {
     """
     SELECT l.lane, coalesce((
         SELECT CASE WHEN \(condition) THEN greatest(0, least(l.room, k.max_concurrent - (
-          SELECT count(*) FROM \(schema).jobs
+          SELECT pg_catalog.count(*) FROM \(schema).jobs
           WHERE state = \(.executing) AND lane BETWEEN (k.id::bigint << 2) AND (k.id::bigint << 2) + 3))) ELSE 0 END
         FROM \(schema).kinds AS k WHERE k.id = l.lane >> 2 AND k.max_concurrent IS NOT NULL
       ), l.room) AS room, l.rank, l.subrank, l.attempts, l.id
@@ -119,12 +120,12 @@ struct PostgresClaim {
         WHERE (l.lane & \(lane: .alone) <> 0) = alone.waits AND ($9::boolean OR NOT alone.waits)
       ), heads AS (
         SELECT l.lane, l.room, l.most, h.rank, h.subrank, h.attempts, h.id,
-          row_number() OVER (PARTITION BY l.lane >> 2 ORDER BY h.rank, h.subrank, h.attempts, h.id) AS place
+          pg_catalog.row_number() OVER (PARTITION BY l.lane >> 2 ORDER BY h.rank, h.subrank, h.attempts, h.id) AS place
         FROM wanted AS l CROSS JOIN LATERAL (
           SELECT (~major) AS rank, (~minor) AS subrank, attempts, id \(ofLane) LIMIT least(l.room, l.most)) AS h
       ), n AS MATERIALIZED (
-        SELECT lane, count(*) AS n FROM (
-          SELECT lane, row_number() OVER (ORDER BY rank, subrank, attempts, id) AS place, most FROM heads WHERE place <= room
+        SELECT lane, pg_catalog.count(*) AS n FROM (
+          SELECT lane, pg_catalog.row_number() OVER (ORDER BY rank, subrank, attempts, id) AS place, most FROM heads WHERE place <= room
         ) AS chosen WHERE place <= most GROUP BY lane
       ), claimed AS (
         UPDATE \(schema).jobs SET state = \(.executing), worker = $8::bigint, claim = claim + 1,
@@ -134,7 +135,7 @@ struct PostgresClaim {
             SELECT id \(ofLane) LIMIT n.n FOR UPDATE SKIP LOCKED) AS k))
         RETURNING \(columns)
       )
-      SELECT (SELECT coalesce(sum(n), 0)::bigint FROM n), (SELECT waits FROM alone), claimed.*
+      SELECT (SELECT coalesce(pg_catalog.sum(n), 0)::bigint FROM n), (SELECT waits FROM alone), claimed.*
       FROM (VALUES (1)) AS always LEFT JOIN claimed ON true
       """
   }
@@ -147,11 +148,11 @@ struct PostgresClaim {
       \(open(schema, where: "true"))
     ), found AS MATERIALIZED (
       SELECT l.lane, l.room, h.n FROM lanes AS l CROSS JOIN LATERAL (
-        SELECT count(*) AS n FROM (SELECT 1 \(waiting(schema)) LIMIT least(l.room, $7::bigint)) AS first) AS h
+        SELECT pg_catalog.count(*) AS n FROM (SELECT 1 \(waiting(schema)) LIMIT least(l.room, $7::bigint)) AS first) AS h
     )
-    SELECT least($7::bigint, coalesce(sum(ofkind.n), 0))::bigint,
-      coalesce((SELECT bool_or(n > 0) FROM found WHERE lane & \(lane: .alone) <> 0), false)
-    FROM (SELECT least(sum(n), max(room)) AS n FROM found WHERE lane & \(lane: .alone) = 0 GROUP BY lane >> 2) AS ofkind
+    SELECT least($7::bigint, coalesce(pg_catalog.sum(ofkind.n), 0))::bigint,
+      coalesce((SELECT pg_catalog.bool_or(n > 0) FROM found WHERE lane & \(lane: .alone) <> 0), false)
+    FROM (SELECT least(pg_catalog.sum(n), pg_catalog.max(room)) AS n FROM found WHERE lane & \(lane: .alone) = 0 GROUP BY lane >> 2) AS ofkind
     """
   }
 

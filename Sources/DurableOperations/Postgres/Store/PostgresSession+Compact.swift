@@ -26,7 +26,7 @@ extension PostgresSession {
   private func requireOwner() throws {
     let mayVacuum = try question(
       """
-      SELECT bool_and(pg_catalog.pg_has_role(c.relowner, 'USAGE')) OR pg_catalog.pg_has_role(
+      SELECT pg_catalog.bool_and(pg_catalog.pg_has_role(c.relowner, 'USAGE')) OR pg_catalog.pg_has_role(
         (SELECT datdba FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()), 'USAGE')
       FROM pg_catalog.pg_class AS c WHERE c.relnamespace = \(namespace)::regnamespace AND c.relkind = 'r'
       """
@@ -41,7 +41,7 @@ extension PostgresSession {
   func size() throws -> Int {
     try question(
       """
-      SELECT coalesce(sum(pg_catalog.pg_total_relation_size(c.oid)), 0)::bigint FROM pg_catalog.pg_class AS c
+      SELECT coalesce(pg_catalog.sum(pg_catalog.pg_total_relation_size(c.oid)), 0)::bigint FROM pg_catalog.pg_class AS c
       WHERE c.relnamespace = \(namespace)::regnamespace AND c.relkind = 'r'
       """
     ).first { Int($0.integer(0)) } ?? 0

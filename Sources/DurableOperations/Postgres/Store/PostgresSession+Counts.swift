@@ -32,7 +32,8 @@ extension PostgresSession {
 
   private func allCounts() throws -> [Int64: [JobState: Int]] {
     var states: [Int64: [JobState: Int]] = [:]
-    try read("counts", "SELECT lane >> 2, state, count(*) FROM \(schema).jobs GROUP BY 1, 2").forEachRow { row in
+    try read("counts", "SELECT lane >> 2, state, pg_catalog.count(*) FROM \(schema).jobs GROUP BY 1, 2").forEachRow {
+      row in
       guard let state = JobState(rawValue: Int(clamping: row.integer(1))) else { return }
       states[row.integer(0), default: [:]][state] = Int(row.integer(2))
     }
@@ -91,12 +92,12 @@ extension PostgresSession {
       some("state = \(.cancelled)"),
     ]
     return """
-      SELECT false, state, lane >> 2, count(*) FROM (\(SQL(joining: each, by: " UNION ALL "))) AS few GROUP BY 2, 3
+      SELECT false, state, lane >> 2, pg_catalog.count(*) FROM (\(SQL(joining: each, by: " UNION ALL "))) AS few GROUP BY 2, 3
       UNION ALL
-      SELECT false, state, lane >> 2, count(*) FROM \(some("state IN (\(.cancelled, .done))")) AS ended
+      SELECT false, state, lane >> 2, pg_catalog.count(*) FROM \(some("state IN (\(.cancelled, .done))")) AS ended
         WHERE state = \(.done) GROUP BY 2, 3
       UNION ALL
-      SELECT true, state, lane >> 2, count(*) FROM \(schema).jobs TABLESAMPLE SYSTEM ($1::text::float8) GROUP BY 2, 3
+      SELECT true, state, lane >> 2, pg_catalog.count(*) FROM \(schema).jobs TABLESAMPLE SYSTEM ($1::text::float8) GROUP BY 2, 3
       """
   }
 }

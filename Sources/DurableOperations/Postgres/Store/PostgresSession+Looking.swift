@@ -72,9 +72,9 @@ extension PostgresSession {
     let oldest = try? read(
       "oldest_snapshot",
       """
-      SELECT pid, (extract(epoch FROM clock_timestamp() - coalesce(xact_start, query_start, backend_start)) * 1000)::bigint
-      FROM pg_catalog.pg_stat_activity WHERE backend_xmin IS NOT NULL AND pid <> pg_backend_pid()
-      ORDER BY age(backend_xmin) DESC LIMIT 1
+      SELECT pid, (extract(epoch FROM pg_catalog.clock_timestamp() - coalesce(xact_start, query_start, backend_start)) * 1000)::bigint
+      FROM pg_catalog.pg_stat_activity WHERE backend_xmin IS NOT NULL AND pid <> pg_catalog.pg_backend_pid()
+      ORDER BY pg_catalog.age(backend_xmin) DESC LIMIT 1
       """)
     return oldest?.first { row in
       JobEvent.OldSnapshot(
@@ -96,7 +96,7 @@ extension PostgresSession {
   /// Whether a job of one of some kinds waits, in any of their lanes.
   private static func isAnyWaiting(_ schema: SQL) -> SQL {
     """
-    SELECT 1 FROM unnest($1::bigint[]) AS own (kind) CROSS JOIN LATERAL (
+    SELECT 1 FROM pg_catalog.unnest($1::bigint[]) AS own (kind) CROSS JOIN LATERAL (
       SELECT 1 FROM \(schema).jobs WHERE state = \(.waiting) AND lane BETWEEN own.kind << 2 AND (own.kind << 2) + 3 LIMIT 1
     ) AS first LIMIT 1
     """
@@ -225,7 +225,7 @@ extension PostgresSession {
         "give_up",
         """
         UPDATE \(schema).jobs SET state = \(.dead), finished_at = coalesce($3::bigint, \(schema).now_ms()),
-          error = ($2::text[])[array_position($1::bigint[], id)]
+          error = ($2::text[])[pg_catalog.array_position($1::bigint[], id)]
         WHERE id = ANY($1::bigint[])
         """
       ) {

@@ -70,7 +70,7 @@ extension PostgresSession {
     id, lane, state, major, minor, attempts, max_attempts, crashes, error, enqueued_at, run_at, started_at, finished_at, \
     timeout, unique_key, blockers, flags, version, payload, \
     ARRAY(SELECT prerequisite FROM \(schema).dependencies WHERE dependent = jobs.id ORDER BY 1), \
-    CASE WHEN flags & \(flags: .hasCheckpoint) <> 0 THEN (SELECT length(data) FROM \(schema).checkpoints WHERE job = jobs.id) END, \
+    CASE WHEN flags & \(flags: .hasCheckpoint) <> 0 THEN (SELECT pg_catalog.length(data) FROM \(schema).checkpoints WHERE job = jobs.id) END, \
     lapses
     """
   }

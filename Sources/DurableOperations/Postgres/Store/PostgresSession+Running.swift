@@ -23,7 +23,7 @@ extension PostgresSession {
         "abandon",
         """
         UPDATE \(schema).jobs SET flags = flags | \(flags: .isAbandoned)
-        WHERE id = ANY($1::bigint[]) AND claim = ($2::bigint[])[array_position($1::bigint[], id)]
+        WHERE id = ANY($1::bigint[]) AND claim = ($2::bigint[])[pg_catalog.array_position($1::bigint[], id)]
           AND state + 0 = \(.executing)
         """
       ) {

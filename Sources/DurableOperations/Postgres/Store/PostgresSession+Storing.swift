@@ -224,8 +224,10 @@ final class PostgresTransaction: StoreTransaction {
     let store = work.store
     if store.state.withLock({ $0.kindNumbers[KindName(kind)] }) != nil { return }
     func number(in work: PostgresWork) throws -> Int64? {
-      try work.run("kind_number", "SELECT id FROM \(work.schema).kinds WHERE name = $1") { try $0.bind(kind) }
-        .first { $0.integer(0) }
+      try work.run("kind_number", "SELECT id FROM \(work.schema).kinds WHERE name OPERATOR(pg_catalog.=) $1") {
+        try $0.bind(kind)
+      }
+      .first { $0.integer(0) }
     }
     if let known = try number(in: work) {
       work.uncommittedKindNumbers[KindName(kind)] = known

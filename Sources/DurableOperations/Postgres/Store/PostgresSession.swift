@@ -175,8 +175,10 @@ final class PostgresSession: StoreSession {
       try work.run(
         "new_kind", "INSERT INTO \(schema).kinds (name) VALUES ($1) ON CONFLICT (name) DO NOTHING"
       ) { try $0.bind(name) }
-      return try work.run("kind_number", "SELECT id FROM \(schema).kinds WHERE name = $1") { try $0.bind(name) }
-        .first { $0.integer(0) } ?? 0
+      return try work.run("kind_number", "SELECT id FROM \(schema).kinds WHERE name OPERATOR(pg_catalog.=) $1") {
+        try $0.bind(name)
+      }
+      .first { $0.integer(0) } ?? 0
     }
     store.remember(kind: name, number)
     return number
@@ -185,7 +187,9 @@ final class PostgresSession: StoreSession {
   /// Nil if it has none.
   func knownKindNumber(_ name: String) throws -> Int64? {
     if let number = store.state.withLock({ $0.kindNumbers[KindName(name)] }) { return number }
-    let found = try read("kind_number", "SELECT id FROM \(schema).kinds WHERE name = $1") { try $0.bind(name) }
+    let found = try read("kind_number", "SELECT id FROM \(schema).kinds WHERE name OPERATOR(pg_catalog.=) $1") {
+      try $0.bind(name)
+    }
     guard let number = found.first({ $0.integer(0) }) else { return nil }
     store.remember(kind: name, number)
     return number
@@ -193,7 +197,9 @@ final class PostgresSession: StoreSession {
 
   func kindName(_ number: Int64) throws -> String {
     if let name = store.state.withLock({ $0.kindNames[number] }) { return name }
-    let found = try read("kind_name", "SELECT name FROM \(schema).kinds WHERE id = $1") { $0.bind(number) }
+    let found = try read("kind_name", "SELECT name FROM \(schema).kinds WHERE id OPERATOR(pg_catalog.=) $1") {
+      $0.bind(number)
+    }
     let name = found.first { $0.text(0) ?? "" } ?? ""
     store.remember(kind: name, number)
     return name

@@ -115,9 +115,17 @@ final class PostgresStore: Sendable {
     "enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin", "jit",
   ]
 
+  /// Where the queue's own transactions and functions look names up: a role that may create
+  /// functions in a schema of the session's path could have its own run by the role of the queue.
+  ///
+  /// What runs in a transaction of the user's, or alone, meets the path of the session. There types
+  /// and operators have their schemas, too, as functions have everywhere.
+  static let searchPath = "pg_catalog, pg_temp"
+
   /// The settings at the beginning of a transaction.
   ///
-  /// - Parameter isGuest: whether it runs statements of the user, whose plans are the user's.
+  /// - Parameter isGuest: whether it runs statements of the user, whose plans and names are the
+  ///   user's.
   func settings(isGuest: Bool) -> PostgresStatement? {
     let ofSession = options.pooler == .transaction ? sessionSettings : []
     if isGuest { return ofSession.isEmpty ? nil : .settingLocally(ofSession, name: "composite_operations_guest") }
@@ -127,7 +135,8 @@ final class PostgresStore: Sendable {
     // A process that stands still between two statements would keep its locks for ever.
     let patience = ("idle_in_transaction_session_timeout", Self.timeout(options.statementTimeout))
     return .settingLocally(
-      Self.plans.map { ($0, "off") } + [keepsPlans] + ofSession + [patience], name: "composite_operations_settings")
+      [("search_path", Self.searchPath)] + Self.plans.map { ($0, "off") } + [keepsPlans] + ofSession + [patience],
+      name: "composite_operations_settings")
   }
 
   /// The settings of each connection, or, behind a pooler, of each transaction.
@@ -174,7 +183,7 @@ final class PostgresStore: Sendable {
 
   /// The time in microseconds. A distant server does not count as slow.
   var clock: PostgresStatement {
-    statement("clock", "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
+    statement("clock", "SELECT (extract(epoch FROM pg_catalog.clock_timestamp()) * 1000000)::bigint")
   }
 
   /// The duration of what ran between two questions for the time.

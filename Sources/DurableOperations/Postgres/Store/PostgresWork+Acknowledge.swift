@@ -91,8 +91,10 @@ extension PostgresWork {
   /// The name of a kind, on the connection of this transaction.
   func kindName(_ number: Int64) throws -> String {
     if let name = store.state.withLock({ $0.kindNames[number] }) { return name }
-    return try run("kind_name", "SELECT name FROM \(schema).kinds WHERE id = $1") { $0.bind(number) }
-      .first { $0.text(0) ?? "" } ?? ""
+    return try run("kind_name", "SELECT name FROM \(schema).kinds WHERE id OPERATOR(pg_catalog.=) $1") {
+      $0.bind(number)
+    }
+    .first { $0.text(0) ?? "" } ?? ""
   }
 }
 
@@ -166,8 +168,11 @@ struct PostgresAcknowledgements {
 
   /// Whether the attempt is the last one of its job. Not `state = 3`: the server could use the
   /// index of executing jobs, which keeps the dead entries of an old snapshot.
-  private static let isCurrent: SQL =
-    "id = ANY($1::bigint[]) AND claim = ($2::bigint[])[array_position($1::bigint[], id)] AND state + 0 = \(.executing)"
+  private static let isCurrent: SQL = """
+    id OPERATOR(pg_catalog.=) ANY($1::bigint[])
+      AND claim OPERATOR(pg_catalog.=) ($2::bigint[])[pg_catalog.array_position($1::bigint[], id)]
+      AND state OPERATOR(pg_catalog.+) 0 OPERATOR(pg_catalog.=) \(.executing)
+    """
 
   private var deleting: SQL {
     "DELETE FROM \(schema).jobs WHERE \(Self.isCurrent) RETURNING id, \(.done)"
@@ -175,9 +180,9 @@ struct PostgresAcknowledgements {
 
   private var keeping: SQL {
     """
-    UPDATE \(schema).jobs SET state = \(.done), worker = NULL, attempts = attempts + 1,
+    UPDATE \(schema).jobs SET state = \(.done), worker = NULL, attempts = attempts OPERATOR(pg_catalog.+) 1,
       finished_at = coalesce($3::bigint, \(schema).now_ms()), error = NULL, run_at = NULL,
-      flags = flags & ~\(flags: .isCancelRequested, .isAbandoned)
+      flags = flags OPERATOR(pg_catalog.&) (OPERATOR(pg_catalog.~) \(flags: .isCancelRequested, .isAbandoned))
     WHERE \(Self.isCurrent) RETURNING id, state
     """
   }
@@ -193,9 +198,10 @@ struct PostgresAcknowledgements {
   private var followingUp: SQL {
     """
     SELECT job, job_lane, job_state, failed_with FROM \(schema).attempts_ended(ARRAY(
-      SELECT ended.id FROM unnest($1::bigint[]) AS ended (id) WHERE coalesce((
-        SELECT jobs.xmin IS NOT DISTINCT FROM pg_current_xact_id_if_assigned()::xid
-        FROM \(schema).jobs WHERE jobs.id = ended.id), true)), $2)
+      SELECT ended.id FROM pg_catalog.unnest($1::bigint[]) AS ended (id) WHERE coalesce((
+        SELECT coalesce(
+          jobs.xmin OPERATOR(pg_catalog.=) pg_catalog.pg_current_xact_id_if_assigned()::pg_catalog.xid, false)
+        FROM \(schema).jobs WHERE jobs.id OPERATOR(pg_catalog.=) ended.id), true)), $2)
     """
   }
 
@@ -205,26 +211,33 @@ struct PostgresAcknowledgements {
   /// The end of each job is looked up by its position: with a join, the server may read all jobs,
   /// if the plan was made while there were few.
   private var acknowledging: SQL {
-    let isCancelled: SQL =
-      "(flags & \(flags: .isCancelRequested) <> 0 OR flags & \(flags: .isReplaced) <> 0 AND ($9::boolean[])[n])"
+    let isCancelled: SQL = """
+      (flags OPERATOR(pg_catalog.&) \(flags: .isCancelRequested) OPERATOR(pg_catalog.<>) 0
+        OR flags OPERATOR(pg_catalog.&) \(flags: .isReplaced) OPERATOR(pg_catalog.<>) 0 AND ($9::boolean[])[n])
+      """
     let moment: SQL = "(SELECT moment FROM time)"
     return """
       WITH time AS MATERIALIZED (SELECT coalesce($11::bigint, \(schema).now_ms()) AS moment), ended AS (
         UPDATE \(schema).jobs SET (state, worker, lane, run_at, flags, attempts, crashes, lapses, error, finished_at) = (
           SELECT CASE WHEN \(isCancelled) THEN \(.cancelled) ELSE ($3::bigint[])[n] END, NULL::bigint,
-            CASE WHEN ($6::boolean[])[n] THEN lane ELSE lane & ~\(lane: .alone) END,
-            CASE WHEN \(isCancelled) THEN NULL ELSE \(moment) + ($4::bigint[])[n] END,
-            flags & ~\(flags: .isCancelRequested, .isAbandoned) | \(flags: .runsAfterDelay)
-              | CASE WHEN ($10::bigint[])[n] IS NULL THEN 0 ELSE \(flags: .hasErrors) END,
-            attempts + ($5::bigint[])[n], CASE WHEN ($8::boolean[])[n] THEN 0 ELSE crashes END,
-            CASE WHEN ($8::boolean[])[n] THEN 0 ELSE lapses END, coalesce(($7::text[])[n], error),
-            CASE WHEN \(isCancelled) OR ($3::bigint[])[n] IN (\(.cancelled, .dead)) THEN \(moment) END
-          FROM (SELECT array_position($1::bigint[], id) AS n OFFSET 0) AS place)
+            CASE WHEN ($6::boolean[])[n] THEN lane
+              ELSE lane OPERATOR(pg_catalog.&) (OPERATOR(pg_catalog.~) \(lane: .alone)::bigint) END,
+            CASE WHEN \(isCancelled) THEN NULL ELSE \(moment) OPERATOR(pg_catalog.+) ($4::bigint[])[n] END,
+            flags OPERATOR(pg_catalog.&) (OPERATOR(pg_catalog.~) \(flags: .isCancelRequested, .isAbandoned))
+              OPERATOR(pg_catalog.|) \(flags: .runsAfterDelay)
+              OPERATOR(pg_catalog.|) CASE WHEN ($10::bigint[])[n] IS NULL THEN 0 ELSE \(flags: .hasErrors) END,
+            attempts OPERATOR(pg_catalog.+) ($5::bigint[])[n], CASE WHEN ($8::boolean[])[n] THEN 0 ELSE crashes END,
+            CASE WHEN ($8::boolean[])[n] THEN 0 ELSE lapses END, coalesce(($7::pg_catalog.text[])[n], error),
+            CASE WHEN \(isCancelled)
+              OR ($3::bigint[])[n] OPERATOR(pg_catalog.=) ANY(ARRAY[\(.cancelled, .dead)]) THEN \(moment) END
+          FROM (SELECT pg_catalog.array_position($1::bigint[], id) AS n OFFSET 0) AS place)
         WHERE \(Self.isCurrent)
-        RETURNING id, state, lane, (~major) AS rank, (~minor) AS subrank, attempts, array_position($1::bigint[], id) AS n
+        RETURNING id, state, lane, (OPERATOR(pg_catalog.~) major) AS rank, (OPERATOR(pg_catalog.~) minor) AS subrank,
+          attempts, pg_catalog.array_position($1::bigint[], id) AS n
       ), noted AS (
         INSERT INTO \(schema).errors (job, at, attempt, error)
-        SELECT id, \(moment), ($10::bigint[])[n], ($7::text[])[n] FROM ended WHERE ($10::bigint[])[n] IS NOT NULL)
+        SELECT id, \(moment), ($10::bigint[])[n], ($7::pg_catalog.text[])[n]
+        FROM ended WHERE ($10::bigint[])[n] IS NOT NULL)
       SELECT id, state, lane, rank, subrank, attempts::bigint, id FROM ended
       """
   }

@@ -103,8 +103,12 @@ extension PostgresWork {
     insertion(
       schema,
       from: """
-        unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
-          $9::boolean[], $10::bigint[], $11::text[], $12::json[], $13::bigint[]) WITH ORDINALITY
+        ROWS FROM (
+          pg_catalog.unnest($1::bigint[]), pg_catalog.unnest($2::bigint[]), pg_catalog.unnest($3::bigint[]),
+          pg_catalog.unnest($4::bigint[]), pg_catalog.unnest($5::bigint[]), pg_catalog.unnest($6::bigint[]),
+          pg_catalog.unnest($7::bigint[]), pg_catalog.unnest($8::bigint[]), pg_catalog.unnest($9::boolean[]),
+          pg_catalog.unnest($10::bigint[]), pg_catalog.unnest($11::pg_catalog.text[]),
+          pg_catalog.unnest($12::pg_catalog.json[]), pg_catalog.unnest($13::bigint[])) WITH ORDINALITY
           AS job (lane, major, minor, flags, max_attempts, timeout, date, delay, is_held, version, backoff, payload, occurrence, n)
         ORDER BY n
         """)
@@ -117,7 +121,7 @@ extension PostgresWork {
       from: """
         (SELECT $1::bigint AS lane, $2::bigint AS major, $3::bigint AS minor, $4::bigint AS flags, $5::bigint AS max_attempts,
           $6::bigint AS timeout, $7::bigint AS date, $8::bigint AS delay, $9::boolean AS is_held, $10::bigint AS version,
-          $11::text AS backoff, $12::json AS payload, $13::bigint AS occurrence) AS job
+          $11::pg_catalog.text AS backoff, $12::pg_catalog.json AS payload, $13::bigint AS occurrence) AS job
         """)
   }
 
@@ -130,8 +134,10 @@ extension PostgresWork {
     """
     INSERT INTO \(schema).jobs (lane, major, minor, flags, max_attempts, timeout, run_at, state, version, backoff, payload,
       occurrence, enqueued_at)
-    SELECT lane, major, minor, flags, max_attempts, timeout, coalesce(date, moment + delay),
-      CASE WHEN is_held THEN \(.held) WHEN coalesce(date, moment + delay) > moment THEN \(.scheduled) ELSE \(.waiting) END,
+    SELECT lane, major, minor, flags, max_attempts, timeout, coalesce(date, moment OPERATOR(pg_catalog.+) delay),
+      CASE WHEN is_held THEN \(.held)
+        WHEN coalesce(date, moment OPERATOR(pg_catalog.+) delay) OPERATOR(pg_catalog.>) moment THEN \(.scheduled)
+        ELSE \(.waiting) END,
       version, backoff, payload, occurrence, moment
     FROM (SELECT coalesce($14::bigint, \(schema).now_ms()) AS moment OFFSET 0) AS time, \(jobs)
     RETURNING id
@@ -172,7 +178,10 @@ extension PostgresWork {
     try pipeline.add(
       statement(
         "lock_keys",
-        "SELECT \(schema).lock_key(kind, key) FROM unnest($1::bigint[], $2::text[]) AS keys (kind, key)")
+        """
+        SELECT \(schema).lock_key(kind, key)
+        FROM ROWS FROM (pg_catalog.unnest($1::bigint[]), pg_catalog.unnest($2::pg_catalog.text[])) AS keys (kind, key)
+        """)
     ) {
       $0.bind(sorted.map(\.kind))
       try $0.bind(sorted.map { $0.key as String? })

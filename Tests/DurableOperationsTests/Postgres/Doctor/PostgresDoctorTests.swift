@@ -85,7 +85,7 @@ import Testing
     let own = try #require(
       snapshots.first { $0.finding.hasPrefix("The session \(holder.serverProcess) (durable, role durable, idle in") })
     #expect(own.level == .attention)
-    #expect(own.remedy?.contains("SELECT pg_terminate_backend(\(holder.serverProcess));") == true)
+    #expect(own.remedy?.contains("SELECT pg_catalog.pg_terminate_backend(\(holder.serverProcess));") == true)
     holder.rollBack()
     let after = try patient.look(limits: limits).filter { $0.finding.contains("The session \(holder.serverProcess) ") }
     #expect(after.isEmpty, "\(after)")
