@@ -257,13 +257,6 @@ extension DurableQueue {
     try await deleteAll(kind: kind, in: Self.unstarted)
   }
 
-  /// The former name of `deleteUnstarted(kind:)`.
-  @available(*, deprecated, renamed: "deleteUnstarted(kind:)")
-  @discardableResult
-  public func drain(kind: String? = nil) throws -> Int {
-    try deleteUnstarted(kind: kind)
-  }
-
   /// Deletes all jobs in some states, except those that execute.
   ///
   /// - Returns: the number of deleted jobs.

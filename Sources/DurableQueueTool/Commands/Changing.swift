@@ -92,7 +92,7 @@ extension DurableQueueCommand {
     case .delete(let states, let kind):
       count = try queue.deleteAll(kind: kind, in: states)
       (one, many) = ("was deleted", "were deleted")
-    case .drain(let kind):
+    case .deleteUnstarted(let kind):
       count = try queue.deleteUnstarted(kind: kind)
       (one, many) = ("was deleted", "were deleted")
     case .priority(let major, let minor?, let kind):

@@ -2,23 +2,36 @@ import CompositeOperationsCommandLine
 import DurableOperations
 
 extension DurableQueueCommand {
-  /// For a dry run, prints what would be deleted; otherwise asks for confirmation on a terminal.
-  /// Changes nothing. Returns the exit status, or nil to go on.
+  /// For a dry run, prints what would be deleted. Otherwise asks for confirmation on a terminal; if
+  /// there is no terminal, refuses to delete many jobs. Changes nothing. Returns the exit status,
+  /// or nil to go on.
   func considerDeleting(_ change: Change, _ request: Request) throws -> Int32? {
-    guard change.deletes, request.isDryRun || !request.isConfirmed && answer != nil else { return nil }
+    guard change.deletes, request.isDryRun || !request.isConfirmed else { return nil }
+    // A script that gives numbers has chosen the jobs.
+    if answer == nil, !request.isDryRun, case .jobs = change { return nil }
     let queue = try request.place.look()
     if request.isDryRun { return try tellOfDeleting(change, in: queue, request) }
     let casualties = try Casualties(of: change, in: queue)
+    guard let answer else { return try refuse(change, casualties, in: queue) }
     guard casualties.count > 0 else { return nil }
-    let one = casualties.count == 1
     errors(
       fitted(casualties.table)
-        + "\(casualties.wording) would be deleted for good. Delete \(one ? "it" : "them")? [y/N] ")
-    let answer = answer?()
+        + "\(casualties.wording) would be deleted for good. Delete \(casualties.pronoun)? [y/N] ")
+    let line = answer()
     // The end of the input ends no line.
-    if answer == nil { errors("\n") }
-    if ["y", "yes"].contains(answer?.lowercased().filter { !$0.isWhitespace }) { return nil }
+    if line == nil { errors("\n") }
+    if ["y", "yes"].contains(line?.lowercased().filter { !$0.isWhitespace }) { return nil }
     errors("Nothing was deleted.\n")
+    return ExitStatus.failed
+  }
+
+  /// Says what would be deleted, and how.
+  private func refuse(_ change: Change, _ casualties: Casualties, in queue: DurableQueue) throws -> Int32 {
+    if casualties.count > 0 { errors(fitted(casualties.table)) }
+    complain(
+      "\(casualties.wording) would be deleted for good. Nothing was deleted, because there is no terminal to ask on. "
+        + "Add --yes to delete \(casualties.pronoun).")
+    if casualties.count == 0, case .all(let change) = change { try hint(change.kind, in: queue) }
     return ExitStatus.failed
   }
 
@@ -92,6 +105,7 @@ private struct Casualties {
   }
 
   var count: Int { numbers.reduce(0) { $0 + $1.count } }
+  var pronoun: String { count == 1 ? "it" : "them" }
   var wording: String { (isApproximate ? "About " : "") + Wording.count(count, "job") }
 
   var table: Table {

@@ -53,7 +53,7 @@ enum Help {
     exit status:
       0   success
       1   something could not be done: there is no such job, it is in another state, or the place cannot be used; or
-          the answer to a question was no; or doctor has found something that needs attention
+          the answer to a question was no, or --yes is missing; or doctor has found something that needs attention
       64  the command line is wrong
 
     """
@@ -75,7 +75,7 @@ enum Help {
     case "--limit": "how many at most (default: \(Page.inATable); with --json all)"
     case "--after": "only jobs with a larger number: give the last one of the page before"
     case "--dry-run": "print what would be deleted, and delete nothing"
-    case "--yes": "do not ask"
+    case "--yes": "delete without a question, also if there is no terminal to ask on"
     case "--new": "also kinds that the queue does not know yet"
     case "--all": "jobs of all kinds"
     case "--schema": "the schema of the tables on a server (default: \(QueuePlace.usualSchema))"
@@ -117,7 +117,7 @@ enum Help {
       start, startsAt), catchUp (latest or all), nextAt (null if there is no next time). Times are in ISO 8601, in UTC.
 
       """
-    case .delete, .drain:
+    case .delete, .deleteUnstarted:
       """
       JSON: command, dryRun (true; only with --dry-run), count (how many were deleted), jobs (their numbers; null for all
       of a state or kind), failures (for each: id, error).

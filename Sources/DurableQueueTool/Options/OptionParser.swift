@@ -67,7 +67,10 @@ struct OptionParser {
       throw UsageError(
         problem: "“\(word)” is not a command.", remedy: "Write the command first: durable-queue \(second) \(word)")
     }
-    let nearest = Suggestion.nearest(to: word, among: Verb.allCases.map(\.rawValue))
+    // Other queues call it so.
+    let nearest =
+      word == "drain"
+      ? Verb.deleteUnstarted.rawValue : Suggestion.nearest(to: word, among: Verb.allCases.map(\.rawValue))
     throw UsageError(
       problem: "“\(word)” is not a command.",
       remedy: nearest.map { "Did you mean \($0)?" } ?? "durable-queue --help lists the commands.")
@@ -87,9 +90,9 @@ struct OptionParser {
     case .export:
       try refuseWords()
       return .export(try filter())
-    case .drain:
+    case .deleteUnstarted:
       try refuseWords()
-      return .change(try drain())
+      return .change(try deleteUnstarted())
     case .show: return .show(try ids(words))
     case .retry: return .change(try retry())
     case .cancel: return .change(.jobs(try ids(words), .cancel))
@@ -158,14 +161,14 @@ struct OptionParser {
     return .all(.delete(states, kind: try kind()))
   }
 
-  private func drain() throws(UsageError) -> Change {
+  private func deleteUnstarted() throws(UsageError) -> Change {
     switch (try kind(), arguments.has("--all")) {
-    case (let kind?, false): return .all(.drain(kind: kind))
-    case (nil, true): return .all(.drain(kind: nil))
+    case (let kind?, false): return .all(.deleteUnstarted(kind: kind))
+    case (nil, true): return .all(.deleteUnstarted(kind: nil))
     case (_?, true): throw wrong("Both --kind and --all were given.", "Give one of the two")
     case (nil, false):
       throw wrong(
-        "drain deletes jobs for good, and was not told which.",
+        "delete-unstarted deletes jobs for good, and was not told which.",
         "Give --kind KIND for those of one kind, or --all for those of all kinds")
     }
   }

@@ -82,12 +82,12 @@ enum ChangeOfAll: Equatable, Sendable {
   case delete(Set<JobState>, kind: String?)
   /// - minor: nil to keep that of each job.
   case priority(major: Int, minor: Int?, kind: String)
-  case drain(kind: String?)
+  case deleteUnstarted(kind: String?)
 
   /// Nil for all kinds.
   var kind: String? {
     switch self {
-    case .retry(_, let kind), .delete(_, let kind), .drain(let kind): kind
+    case .retry(_, let kind), .delete(_, let kind), .deleteUnstarted(let kind): kind
     case .priority(_, _, let kind): kind
     }
   }
@@ -98,7 +98,7 @@ extension Change {
   var deletes: Bool {
     switch self {
     case .jobs(_, let change): change == .delete
-    case .all(.delete), .all(.drain): true
+    case .all(.delete), .all(.deleteUnstarted): true
     case .all(.retry), .all(.priority), .pause, .resume, .limit, .unschedule: false
     }
   }
@@ -109,7 +109,7 @@ extension ChangeOfAll {
   var deletedStates: Set<JobState> {
     switch self {
     case .delete(let states, _): states.subtracting([.executing])
-    case .drain: [.waiting, .scheduled, .blocked, .held]
+    case .deleteUnstarted: [.waiting, .scheduled, .blocked, .held]
     case .retry, .priority: []
     }
   }

@@ -2,9 +2,9 @@ import CompositeOperationsCommandLine
 
 /// A command of the tool: the first word of its arguments.
 enum Verb: String, CaseIterable, Sendable {
-  case list, show, stats, retry, cancel, hold, delete, priority, pause, resume, limit, drain, periodic, unschedule,
-    export,
-    compact, workers, doctor, schema
+  case list, show, stats, retry, cancel, hold, delete
+  case deleteUnstarted = "delete-unstarted"
+  case priority, pause, resume, limit, periodic, unschedule, export, compact, workers, doctor, schema
 
   /// Whether it needs an existing queue.
   var takesPlace: Bool { self != .schema }
@@ -22,7 +22,7 @@ enum Verb: String, CaseIterable, Sendable {
     case .pause: ["KIND… [--new] [--json]"]
     case .resume: ["KIND… [--json]"]
     case .limit: ["KIND… --to N [--new] [--json]", "KIND… --none [--json]"]
-    case .drain: ["--kind KIND [--dry-run | --yes] [--json]", "--all [--dry-run | --yes] [--json]"]
+    case .deleteUnstarted: ["--kind KIND [--dry-run | --yes] [--json]", "--all [--dry-run | --yes] [--json]"]
     case .unschedule: ["NAME… [--json]"]
     case .export: ["[--kind KIND] [--state STATE]… [--json]"]
     case .schema: ["--print [--schema NAME] [--role ROLE]"]
@@ -43,7 +43,7 @@ enum Verb: String, CaseIterable, Sendable {
     case .pause: "keep jobs of a kind from starting, in all processes, until it is resumed"
     case .resume: "let jobs of a paused kind start again"
     case .limit: "limit how many jobs of a kind execute at once, in all processes together"
-    case .drain: "delete all jobs that do not run yet, of a kind or of all, for good: they are lost"
+    case .deleteUnstarted: "delete all jobs that do not run yet, of a kind or of all, for good: they are lost"
     case .periodic: "show the periodic jobs, with their next times"
     case .unschedule: "stop enqueuing periodic jobs; jobs that were enqueued stay"
     case .export: "print jobs as JSON, one on each line"
@@ -62,19 +62,19 @@ enum Verb: String, CaseIterable, Sendable {
       Deleted jobs cannot be brought back: print them first with `durable-queue export`. Executing jobs stay: cancel
       them first. Jobs that wait for a deleted one are cancelled, or follow their options.
 
-      """ + Self.questionNote
+      """ + Self.question(needingYes: "--state")
     case .priority:
       """
       With --kind it changes all jobs of the kind that are not done or cancelled. Without MINOR each of them keeps its own:
       their order among each other stays.
 
       """
-    case .drain:
+    case .deleteUnstarted:
       """
       It deletes waiting, scheduled, blocked and held jobs. They cannot be brought back: print them first with
       `durable-queue export`. Executing jobs go on, and cancelled, dead and done jobs stay.
 
-      """ + Self.questionNote
+      """ + Self.question(needingYes: "the command")
     case .pause, .limit:
       """
       The queue knows a kind that has or had jobs, or that a program has registered. Another one may be misspelt, and needs
@@ -131,12 +131,16 @@ enum Verb: String, CaseIterable, Sendable {
     }
   }
 
-  private static let questionNote = """
-    On a terminal it shows how many jobs that would be, of which kinds and states, and asks; any answer but y or yes means
-    no, with the exit status 1. Jobs that arrive meanwhile are deleted with the others. If standard input or standard
-    error is no terminal, it does not ask: a script means what it says.
+  /// - Parameter form: the form of the command that deletes many jobs.
+  private static func question(needingYes form: String) -> String {
+    """
+    On a terminal it shows how many jobs it would delete, of which kinds and states, and asks; any answer but y or yes
+    means no, with the exit status 1. Jobs that arrive before the answer are deleted with the others.
+    If standard input or standard error is not a terminal, \(form) needs --yes:
+    without --yes it says what it would delete, and exits with status 1.
 
     """
+  }
 
   var example: String {
     switch self {
@@ -149,7 +153,7 @@ enum Verb: String, CaseIterable, Sendable {
     case .priority: "jobs.sqlite 7 20"
     case .pause, .resume: "jobs.sqlite send-email"
     case .limit: "jobs.sqlite send-email --to 4"
-    case .drain: "jobs.sqlite --kind send-email"
+    case .deleteUnstarted: "jobs.sqlite --kind send-email"
     case .unschedule: "jobs.sqlite nightly"
     case .export: "jobs.sqlite --state done > done.jsonl"
     }
@@ -177,7 +181,7 @@ enum Verb: String, CaseIterable, Sendable {
         "--help": nil,
       ]
     case .priority: ["--kind": "send-email", "--schema": "jobs", "--json": nil, "--help": nil]
-    case .drain:
+    case .deleteUnstarted:
       [
         "--kind": "send-email", "--all": nil, "--dry-run": nil, "--yes": nil, "--schema": "jobs", "--json": nil,
         "--help": nil,

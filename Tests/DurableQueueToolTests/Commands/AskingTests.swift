@@ -28,7 +28,7 @@ import Testing
   {
     let (sample, ids) = try await Sample.withJobs()
     let before = try await sample.queue().counts()
-    let (ran, questions) = tool(["drain", sample.path, "--all"], answer: answer)
+    let (ran, questions) = tool(["delete-unstarted", sample.path, "--all"], answer: answer)
     #expect(ran.status == 1)
     #expect(ran.output == "")
     #expect(questions == 1)
@@ -49,7 +49,7 @@ import Testing
   @Test func kindsThatDifferOnlyInHowAnAccentIsSpelt_areTwo() async throws {
     let sample = try Sample()
     try await sample.queue().enqueue(contentsOf: [JobRequest(Composed()), JobRequest(Decomposed())])
-    let ran = tool(["drain", sample.path, "--kind", Composed.kind], answer: "n").ran
+    let ran = tool(["delete-unstarted", sample.path, "--kind", Composed.kind], answer: "n").ran
     #expect(ran.errors.contains("1 job would be deleted for good."), "\(ran.errors)")
     #expect(ran.errors.utf8.contains(Composed.kind.utf8) && !ran.errors.utf8.contains(Decomposed.kind.utf8))
     let both = tool(["delete", sample.path, "1", "2"], answer: "n").ran.errors
@@ -75,9 +75,9 @@ import Testing
 
   @Test func withYes_orWithNothingToDelete_itDoesNotAsk() async throws {
     let (sample, ids) = try await Sample.withJobs()
-    let yes = tool(["drain", sample.path, "--kind", "resize", "--yes"], answer: "n")
+    let yes = tool(["delete-unstarted", sample.path, "--kind", "resize", "--yes"], answer: "n")
     #expect(yes.questions == 0 && yes.ran.output == "1 job was deleted.\n")
-    let nothing = tool(["drain", sample.path, "--kind", "resize"], answer: "n")
+    let nothing = tool(["delete-unstarted", sample.path, "--kind", "resize"], answer: "n")
     #expect(nothing.questions == 0 && nothing.ran.output == "0 jobs were deleted.\n")
     let other = tool(["hold", sample.path, "\(try #require(ids[.waiting]))"], answer: "n")
     #expect(other.questions == 0 && other.ran.status == 0)
@@ -87,7 +87,7 @@ import Testing
     let (sample, ids) = try await Sample.withJobs()
     await until(!FileManager.default.fileExists(atPath: sample.path + "-wal"))
     let before = try Snapshot(sample.folder)
-    let (ran, questions) = tool(["drain", sample.path, "--kind", "mail", "--dry-run", "--yes"], answer: "y")
+    let (ran, questions) = tool(["delete-unstarted", sample.path, "--kind", "mail", "--dry-run", "--yes"], answer: "y")
     #expect(ran.status == 0 && questions == 0 && ran.errors == "")
     #expect(
       ran.output == """
@@ -98,14 +98,14 @@ import Testing
         3 jobs would be deleted.
 
         """)
-    let json = tool(["drain", sample.path, "--all", "--dry-run", "--json"], answer: "y").ran.output
-    #expect(json == "{\"command\":\"drain\",\"dryRun\":true,\"count\":4,\"jobs\":null,\"failures\":[]}\n")
+    let json = tool(["delete-unstarted", sample.path, "--all", "--dry-run", "--json"], answer: "y").ran.output
+    #expect(json == "{\"command\":\"delete-unstarted\",\"dryRun\":true,\"count\":4,\"jobs\":null,\"failures\":[]}\n")
     let dead = try #require(ids[.dead])
     let some = tool(["delete", sample.path, "\(dead)", "99", "--dry-run"], answer: "y").ran
     #expect(some.status == 1)
     #expect(some.output == "\(dead)  would be deleted: mail, dead\n")
     #expect(some.errors.contains("There is no job #99."))
-    let misspelt = tool(["drain", sample.path, "--kind", "mial", "--dry-run"], answer: "y").ran
+    let misspelt = tool(["delete-unstarted", sample.path, "--kind", "mial", "--dry-run"], answer: "y").ran
     #expect(misspelt.output == "0 jobs would be deleted.\n" && misspelt.errors.hasSuffix("Did you mean mail?\n"))
     #expect(try Snapshot(sample.folder) == before)
   }
@@ -130,7 +130,7 @@ import Testing
 
   @Test func onATerminal_noDeletesNothing_andYesDeletes() async throws {
     let (sample, ids) = try await Sample.withJobs()
-    let no = try await onATerminal(["drain", sample.path, "--all"], typed: "n\n")
+    let no = try await onATerminal(["delete-unstarted", sample.path, "--all"], typed: "n\n")
     #expect(no.status == 1)
     #expect(no.screen.contains("4 jobs would be deleted for good. Delete them? [y/N] "), "\(no.screen)")
     #expect(no.screen.hasSuffix("Nothing was deleted.\n"), "\(no.screen)")
@@ -138,7 +138,7 @@ import Testing
     let end = try await onATerminal(["delete", sample.path, "--state", "dead"], typed: "\u{4}")
     #expect(end.status == 1 && end.screen.hasSuffix("Nothing was deleted.\n"), "\(end.screen)")
     #expect(try await sample.queue().counts().total == ids.count)
-    let yes = try await onATerminal(["drain", sample.path, "--all"], typed: "y\n")
+    let yes = try await onATerminal(["delete-unstarted", sample.path, "--all"], typed: "y\n")
     #expect(yes.status == 0)
     #expect(yes.screen.hasSuffix("4 jobs were deleted.\n"), "\(yes.screen)")
     let told = try await onATerminal(["delete", sample.path, "--state", "dead", "--yes"], typed: "n\n")
@@ -146,9 +146,13 @@ import Testing
     #expect(try await sample.queue().counts().total == ids.count - 5)
   }
 
-  @Test func withoutATerminal_itDoesNotAsk() async throws {
-    let (sample, _) = try await Sample.withJobs()
-    let ran = try await PlainProcess.run("durable-queue", "drain", sample.path, "--all")
+  @Test func withoutATerminal_deletingManyNeedsYes() async throws {
+    let (sample, ids) = try await Sample.withJobs()
+    let refused = try await PlainProcess.run("durable-queue", "delete-unstarted", sample.path, "--all")
+    #expect(refused.status == 1)
+    #expect(refused.lines.last?.hasSuffix("Add --yes to delete them.") == true, "\(refused.lines)")
+    #expect(try await sample.queue().counts().total == ids.count)
+    let ran = try await PlainProcess.run("durable-queue", "delete-unstarted", sample.path, "--all", "--yes")
     #expect(ran.status == 0)
     #expect(ran.lines == ["4 jobs were deleted."])
   }

@@ -20,7 +20,7 @@ import Testing
 
   private static let changes = [
     ["retry", "--all-dead"], ["retry", "5"], ["hold", "3"], ["cancel", "3", "6"], ["priority", "--kind", "mail", "7"],
-    ["pause", "mail"], ["resume", "mail"], ["unschedule", "often"], ["drain", "--kind", "resize", "--yes"],
+    ["pause", "mail"], ["resume", "mail"], ["unschedule", "often"], ["delete-unstarted", "--kind", "resize", "--yes"],
     ["delete", "--state", "done", "--yes"], ["compact"],
   ]
 

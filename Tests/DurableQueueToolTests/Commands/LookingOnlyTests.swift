@@ -9,7 +9,8 @@ import Testing
 /// Commands that only read leave a file as it is, and need only read permission.
 @Suite(.timeLimit(.minutes(30))) struct LookingOnlyTests {
   private static let commands = [
-    ["list"], ["list", "--json"], ["show", "3"], ["stats"], ["periodic"], ["export"], ["drain", "--all", "--dry-run"],
+    ["list"], ["list", "--json"], ["show", "3"], ["stats"], ["periodic"], ["export"],
+    ["delete-unstarted", "--all", "--dry-run"],
     ["delete", "3", "--dry-run"],
   ]
 

@@ -18,7 +18,7 @@ import Testing
     #expect(sample.run("show", "\(id)").output.contains(#"{"to":"ada"}"#))
     #expect(sample.run("export").lines.count == 1)
     #expect(sample.run("periodic").output.contains("weekly"))
-    let dryRun = sample.run("drain", "--all", "--dry-run")
+    let dryRun = sample.run("delete-unstarted", "--all", "--dry-run")
     #expect(dryRun.output.hasSuffix("1 job would be deleted.\n"), "\(dryRun)")
     #expect(try await queue.jobs().count == 1)
   }
@@ -54,7 +54,7 @@ import Testing
     #expect(try await queue.counts()["mail"]?.isPaused == true)
     #expect(sample.run("resume", "mail").status == 0)
     #expect(sample.run("delete", "\(ids[1])").status == 0)
-    #expect(sample.run("drain", "--kind", "mail").output == "3 jobs were deleted.\n")
+    #expect(sample.run("delete-unstarted", "--kind", "mail", "--yes").output == "3 jobs were deleted.\n")
     #expect(try await queue.jobs().isEmpty)
     let compact = sample.run("compact")
     #expect(compact.status == 0 && compact.output.contains(" given back, "), "\(compact)")

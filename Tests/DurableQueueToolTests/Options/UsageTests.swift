@@ -30,6 +30,10 @@ import Testing
       ["list", "postgresql://db/shop", "--schema", "a$$b"],
       "--schema cannot be “a$$b”. Give a name of 63 bytes at most"
     ),
+    (
+      ["list", "postgresql://db/shop", "--schema", String(repeating: "ä", count: 32)],
+      "--schema cannot be “\(String(repeating: "ä", count: 32))”. Give a name of 63 bytes at most; this one has 64"
+    ),
     // Bytes count: for Swift the third character is a `$` with an accent.
     (
       ["list", "postgresql://db/shop", "--schema", "a$$\u{301}b"],
@@ -98,14 +102,16 @@ import Testing
     (["pause", "f", ""], "The name of a kind is empty. Name one or more"),
     (["unschedule", "f"], "No periodic job was given. Name one or more"),
     (["periodic", "f", "nightly"], "periodic takes one place, and “nightly” was given after it."),
-    (["drain", "f", "mail"], "drain takes one place, and “mail” was given after it."),
+    (["delete-unstarted", "f", "mail"], "delete-unstarted takes one place, and “mail” was given after it."),
     (
-      ["drain", "f"],
-      "drain deletes jobs for good, and was not told which. Give --kind KIND for those of one kind, or --all for those of"
+      ["delete-unstarted", "f"],
+      "delete-unstarted deletes jobs for good, and was not told which. Give --kind KIND for those of one kind, or --all for those of"
     ),
-    (["drain", "f", "--kind", "k", "--all"], "Both --kind and --all were given. Give one of the two"),
-    (["drain", "f", "--al"], "--al is not an option of drain. Did you mean --all?"),
+    (["delete-unstarted", "f", "--kind", "k", "--all"], "Both --kind and --all were given. Give one of the two"),
+    (["delete-unstarted", "f", "--al"], "--al is not an option of delete-unstarted. Did you mean --all?"),
     (["help", "everything"], "“everything” is not a command."),
+    (["drain", "f", "--all"], "“drain” is not a command. Did you mean delete-unstarted?\n"),
+    (["help", "drain"], "“drain” is not a command. Did you mean delete-unstarted?\n"),
   ])
   func wrongArguments_areToldInASentence(_ arguments: [String], _ problem: String) throws {
     let errors = Locked("")
@@ -153,11 +159,12 @@ import Testing
     #expect(ran.output.contains("usage: durable-queue \(verb.rawValue) \(verb.takesPlace ? "PLACE" : "--print")"))
     #expect(ran.output.contains("JSON: ") == verb.options.contains { $0.key == "--json" })
     #expect(ran.lines.allSatisfy { $0.count <= 120 })
+    #expect(ran.lines.filter { $0.hasPrefix("  --") }.allSatisfy { $0.count <= 100 }, "\(ran.output)")
     #expect(!ran.output.contains("\n\n\n"), "\(ran.output)")
     #expect(tool("help", verb.rawValue).output == ran.output)
   }
 
-  @Test(arguments: [Verb.drain, .delete]) func helpOfWhatDeletes_saysThatItIsLost(_ verb: Verb) {
+  @Test(arguments: [Verb.deleteUnstarted, .delete]) func helpOfWhatDeletes_saysThatItIsLost(_ verb: Verb) {
     #expect(tool(verb.rawValue, "--help").output.contains("lost"))
     #expect(tool(verb.rawValue, "--help").output.contains("cannot be brought back"))
   }
