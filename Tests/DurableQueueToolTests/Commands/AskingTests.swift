@@ -150,7 +150,7 @@ import Testing
     let (sample, ids) = try await Sample.withJobs()
     let refused = try await PlainProcess.run("durable-queue", "delete-unstarted", sample.path, "--all")
     #expect(refused.status == 1)
-    #expect(refused.lines.last?.hasSuffix("Add --yes to delete them.") == true, "\(refused.lines)")
+    #expect(refused.lines == [])
     #expect(try await sample.queue().counts().total == ids.count)
     let ran = try await PlainProcess.run("durable-queue", "delete-unstarted", sample.path, "--all", "--yes")
     #expect(ran.status == 0)
