@@ -4,15 +4,15 @@ extension ComposableOperation {
   /// The value, once the operation has settled.
   ///
   /// Waits, without blocking a thread; neither starts nor cancels the operation. Cancelling the
-  /// waiting task changes nothing: it keeps waiting. Returns after the operation's completion has
-  /// run and observers of `isFinished` were notified.
+  /// waiting task changes nothing: it keeps waiting. Returns after the operation's completion, its
+  /// observers and sinks have returned. An observer on the main actor has been sent its event.
   ///
   /// - Throws: the operation's error; `CancellationError` if it was cancelled.
   public var value: Value {
     get async throws { try await settledOutcome().get() }
   }
 
-  /// Starts the operation, and waits until it has settled.
+  /// Starts the operation, and waits until it has settled, like ``value``.
   ///
   /// The operation runs on a worker thread of Dispatch, neither on the caller's executor nor on the
   /// cooperative pool; it starts when its dependencies have finished. An operation that is
@@ -47,7 +47,7 @@ extension ComposableOperation {
     await withUnsafeContinuation { continuation in
       let waiter = Waiter(continuation)
       if let own = self as? SettlingOperation {
-        if !own.observe(waiter) { continuation.resume() }
+        if !own.observe(waiter) { waiter.operationDidSettle(own, tag: 0) }
       } else if isFinished {
         continuation.resume()
       } else {
@@ -60,7 +60,7 @@ extension ComposableOperation {
 }
 
 extension OperationQueue {
-  /// Runs the operation in this queue, and waits until it has settled.
+  /// Runs the operation in this queue, and waits until it has settled, like `value`.
   ///
   /// An operation that is executing, queued or composed elsewhere is awaited, not added; a settled
   /// one returns its outcome at once. If other code settles the operation before this queue has
@@ -80,6 +80,12 @@ extension OperationQueue {
   }
 }
 
+/// An operation whose end its owner reports after its own observers: a handle of a manager, say.
+package protocol ReportedByOwner: SettlingOperation {
+  /// Resumes a task that waits for the operation, which has settled, after the owner's report.
+  func resumeWhenReported(_ continuation: UnsafeContinuation<Void, Never>)
+}
+
 /// A task that waits for an operation.
 private final class Waiter: SettlementObserver {
   private let continuation: UnsafeContinuation<Void, Never>
@@ -89,6 +95,10 @@ private final class Waiter: SettlementObserver {
   }
 
   func operationDidSettle(_ operation: Operation, tag: Int) {
-    continuation.resume()
+    // Asked first because it is cheap, and false for most operations.
+    guard (operation as? SettlingOperation)?.state.current.has(.needsNoSlot) == true,
+      let operation = operation as? any ReportedByOwner
+    else { return continuation.resume() }
+    operation.resumeWhenReported(continuation)
   }
 }

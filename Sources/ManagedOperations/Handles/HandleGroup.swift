@@ -93,9 +93,17 @@ extension HandleGroup: SettlementObserver {
     composite.start()
   }
 
-  /// All tasks have settled.
+  /// All tasks have settled, or then the group itself.
   package func operationDidSettle(_ operation: Operation, tag: Int) {
+    guard operation !== self else { return owner.groupEnded() }
     settle(with: composite.outcome ?? .cancelled)
-    if tag == Role.started.rawValue { owner.groupEnded() }
+    // After its observers, which another thread may be calling.
+    if tag == Role.started.rawValue, !observe(self) { owner.groupEnded() }
+  }
+}
+
+extension HandleGroup: ReportedByOwner {
+  package func resumeWhenReported(_ continuation: UnsafeContinuation<Void, Never>) {
+    owner.resumeWhenReported(continuation)
   }
 }

@@ -20,7 +20,8 @@ public import CompositeOperations
 /// `finish(with:)` for example, the manager gives up the task in the same way, and the handle does
 /// not wait for that.
 ///
-/// Its progress is that of the attempt that has come furthest.
+/// Its progress is that of the attempt that has come furthest. A task that awaits it continues when
+/// the sinks of the manager have received its end, too.
 ///
 /// It does not keep the ``OperationManager`` alive. If it is released before its start, the task is
 /// forgotten.
@@ -78,6 +79,14 @@ extension OperationHandle: FinishingLater {
   package func finishWasDeferred() { owner.operationDidSettle(self, tag: id) }
 }
 
+extension OperationHandle: ReportedByOwner {
+  package func resumeWhenReported(_ continuation: UnsafeContinuation<Void, Never>) {
+    // The thread that settles the handle may be about to say so.
+    owner.operationDidSettle(self, tag: id)
+    owner.resumeWhenReported(continuation)
+  }
+}
+
 /// A manager as its handles and groups know it.
 protocol HandleOwner: SettlementObserver {
   /// A handle was started.
@@ -103,4 +112,7 @@ protocol HandleOwner: SettlementObserver {
 
   /// A group that was started has ended.
   func groupEnded()
+
+  /// Resumes a task when the streams and sinks have received the events so far.
+  func resumeWhenReported(_ continuation: UnsafeContinuation<Void, Never>)
 }

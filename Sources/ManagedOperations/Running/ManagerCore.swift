@@ -37,6 +37,8 @@ final class ManagerCore: Sendable {
   struct Storage {
     var state: ManagerState<any AnyManagedJob>
     var idleWaiters: [CheckedContinuation<Void, Never>] = []
+    /// Tasks that the thread that delivers events resumes after the events so far.
+    var reportWaiters: [UnsafeContinuation<Void, Never>] = []
     var drainTask: (number: Int, task: Task<Void, Never>)?
     var watch = InterceptionWatch()
     var reactions: [Int: Reaction] = [:]
@@ -187,7 +189,7 @@ final class ManagerCore: Sendable {
 
   // MARK: - Waiting
 
-  /// Returns when no started task is left.
+  /// Returns when no started task is left, and the events so far have been received.
   func waitUntilIdle() async {
     await withCheckedContinuation { continuation in
       let isIdle = storage.withLock { storage in
@@ -196,6 +198,7 @@ final class ManagerCore: Sendable {
       }
       if isIdle { continuation.resume() }
     }
+    await withUnsafeContinuation { resumeWhenReported($0) }
   }
 
   /// Wakes those who wait for it, and ends the streams if the manager is gone.
@@ -266,19 +269,35 @@ extension ManagerCore {
   /// if the manager is gone. One thread at a time does.
   func deliver() {
     guard withLock({ $0.state.outbox.beginDelivery() }) else { return }
-    while let entries = withLock({ $0.state.outbox.nextDelivery() }) {
-      // One that is added from here on begins after all of these.
-      let streams = withLock { $0.streams }
-      guard !streams.isEmpty else { continue }
-      for (number, job, attempt, content) in entries {
+    var isOver = false
+    while !isOver {
+      // In one step: a stream that is added from here on begins after all of these, and a task that
+      // waits from here on waits for the next ones, too.
+      let (entries, streams, waiters) = withLock { storage in
+        defer { storage.reportWaiters = [] }
+        return (storage.state.outbox.nextDelivery(), storage.streams, storage.reportWaiters)
+      }
+      for (number, job, attempt, content) in streams.isEmpty ? [] : entries ?? [] {
         let event = ManagedEvent(
           content: content, taskID: job.id, taskDescription: job.taskDescription, attempt: attempt,
           participant: participant(in: content).map(name))
         for stream in streams.receiving(number) { stream.put(event) }
       }
+      for waiter in waiters { waiter.resume() }
+      isOver = entries == nil
     }
     // Another thread may have made it idle, and left the rest to this one.
     for stream in withLock({ $0.takeEndedStreams() }) { stream.end() }
+  }
+
+  func resumeWhenReported(_ continuation: UnsafeContinuation<Void, Never>) {
+    // Another thread may have put events into the outbox, and do something else first.
+    deliver()
+    let isReported = withLock { storage in
+      if storage.state.outbox.isDelivering { storage.reportWaiters.append(continuation) }
+      return !storage.state.outbox.isDelivering
+    }
+    if isReported { continuation.resume() }
   }
 
   /// The interceptor or reactor that did it.
