@@ -56,7 +56,7 @@ package struct ErrorReport {
   /// The maximum number of characters of a name in a text. The error itself has the whole name.
   package static let maxNameLength = 200
   /// How many levels of nested errors are shown. Of deeper ones only the innermost first cause is
-  /// shown.
+  /// shown, with the name of what failed.
   package static let maxDepth = 40
 
   /// Returns the text of an error and its nested errors.
@@ -119,18 +119,18 @@ package struct ErrorReport {
       push(report.items, depth: depth + 1)
     }
 
-    /// Writes the innermost first cause.
+    /// Writes the innermost first cause, and what failed with it.
     private mutating func writeInnermost(_ label: String, _ error: any ErrorWithReport, depth: Int) {
-      var (levels, report, cause) = (0, error.report, nil as (any Error)?)
-      while let next = report.items.lazy.compactMap(\.cause).first {
-        levels += 1
-        guard let inner = next as? any ErrorWithReport else {
-          cause = next
+      var (levels, report, innermost, cause) = (0, error.report, "", nil as (any Error)?)
+      while let item = report.items.first(where: { $0.cause != nil }) {
+        (levels, innermost) = (levels + 1, item.label)
+        guard let inner = item.cause as? any ErrorWithReport else {
+          cause = item.cause
           break
         }
         report = inner.report
       }
-      let text = cause.map { sentence(of: $0) } ?? report.headline
+      let text = innermost + (cause.map { sentence(of: $0) } ?? report.headline)
       write("\(label)… \(levels) \(levels == 1 ? "level" : "levels") further in: \(text)", depth: depth)
     }
 

@@ -270,8 +270,11 @@ struct RunTests {
               “leaf” failed: \(TestError.first)
         """)
     #expect(await text(levels: 40).contains("“leaf” failed: \(TestError.first)"))
-    #expect(await text(levels: 41).hasSuffix("“inside” failed: … 1 level further in: \(TestError.first)"))
-    #expect(await text(levels: 1_250).hasSuffix("“inside” failed: … 1210 levels further in: \(TestError.first)"))
+    #expect(
+      await text(levels: 41).hasSuffix("“inside” failed: … 1 level further in: “leaf” failed: \(TestError.first)"))
+    #expect(
+      await text(levels: 1_250).hasSuffix(
+        "“inside” failed: … 1210 levels further in: “leaf” failed: \(TestError.first)"))
     #expect(await text(levels: 1_250).count < 10_000)
   }
   @Test("The text of workflows in composites in workflows indents each once, and is bounded")
@@ -297,6 +300,6 @@ struct RunTests {
               “leaf” failed: \(TestError.first)
         """)
     let deep = await text(levels: 200)
-    #expect(deep.hasSuffix("further in: \(TestError.first)") && deep.utf8.count < 10_000)
+    #expect(deep.hasSuffix("further in: “leaf” failed: \(TestError.first)") && deep.utf8.count < 10_000)
   }
 }

@@ -177,7 +177,7 @@ struct ErrorTextTests {
     let error = try #require(await outcomeOfStarting(nested(depth)).error)
     let text = "\(error)"
     #expect(text.utf8.count < 20_000)
-    #expect(text.contains("… \(depth - 40) levels further in: test error first"))
+    #expect(text.contains("… \(depth - 40) levels further in: [0] “leaf”: test error first"))
     #expect(text.split(separator: "\n").allSatisfy { $0.prefix { $0 == " " }.count <= 80 })
   }
 
@@ -276,7 +276,7 @@ struct ErrorTextTests {
       retried = succeeding(1)
       return (error.map { "\($0)" } ?? "", error is RetryError)
     }
-    #expect(isRetryError && text.contains("… \(depth - 40) levels further in: test error first"))
+    #expect(isRetryError && text.contains("… \(depth - 40) levels further in: [1]: test error first"))
   }
 
   /// A user's error that holds another.
