@@ -10,7 +10,8 @@ public struct WorkflowSnapshotError: Error, Sendable {
     public static let workflowIsRunning = Code(value: .workflowIsRunning)
     /// A result could not be encoded.
     public static let notEncodable = Code(value: .notEncodable)
-    /// A stored result could not be decoded, or is not that of a task of this kind.
+    /// A stored result could not be decoded, is not that of a task of this kind, or may be that of
+    /// another task without a name.
     public static let notDecodable = Code(value: .notDecodable)
 
     /// The code in a word, such as `workflowIsRunning`.

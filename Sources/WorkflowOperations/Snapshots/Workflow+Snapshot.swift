@@ -20,6 +20,7 @@ extension Workflow {
       var inside: [(workflow: Workflow, place: WorkflowSnapshot.Place?)] = []
       for (index, node) in workflow.storage.withLock(\.state.nodes).enumerated() {
         let name = node.plan.name(at: index)
+        if node.plan.name == nil { part.unnamed.append(index) }
         part.tasks[name] = try entry(for: node, name: name, encoder)
         if let subworkflow = node.plan.subworkflow {
           inside.append((subworkflow, WorkflowSnapshot.Place(part: parts.count, task: name)))
@@ -59,10 +60,14 @@ extension Workflow {
   /// because the result of that could not be stored. The task of a subworkflow is finished only if
   /// every task in it is.
   ///
+  /// Only their order identifies tasks without a name. So this throws if a result belongs to such a
+  /// task, and tasks without a name were added or removed since.
+  ///
   /// - Returns: the names in the snapshot that no task has; for tasks of subworkflows the name of
   ///   the outer task and a slash come first.
   /// - Throws: ``WorkflowSnapshotError``, if the workflow is running, or if a stored result cannot
-  ///   be decoded or is that of a subworkflow and the task has none.
+  ///   be decoded, may be that of another task without a name, or is that of a subworkflow and the
+  ///   task has none.
   @discardableResult
   public func restore(_ snapshot: WorkflowSnapshot) throws -> [String] {
     var restoration = Restoration(snapshot)
@@ -138,16 +143,28 @@ extension Workflow {
     let step = restoration.steps.count
     var entries = part.map { restoration.parts[$0].tasks } ?? [:]
     var results: [RestoredResult] = []
+    let unnamed = nodes.indices.filter { nodes[$0].plan.name == nil }
+    let stored = part.map { restoration.parts[$0].unnamed } ?? []
+    let doubtful = unnamed == stored ? [] : Set(unnamed + stored)
+    func requireSameTask(_ name: String) throws {
+      guard let place = TaskNames.place(of: name), doubtful.contains(place) else { return }
+      throw WorkflowSnapshotError(
+        .notDecodable, name: restoration.path(to: name, within: within),
+        detail: "tasks without a name were added or removed, and only their order identifies them")
+    }
     for (index, node) in nodes.enumerated() {
       let name = node.plan.name(at: index)
       let entry = entries[name]
       if let subworkflow = node.plan.subworkflow {
         let inside = restoration.part(inside: part, task: name)
         restoration.pending.append((subworkflow, inside, within: (step, name)))
-        if inside != nil { entries[name] = nil }
-        guard inside != nil, entry?.isFinished == true else { continue }
+        guard inside != nil else { continue }
+        try requireSameTask(name)
+        entries[name] = nil
+        guard entry?.isFinished == true else { continue }
         results.append(RestoredResult(task: index, value: subworkflow, finishDate: entry?.finishDate))
       } else if let entry, entry.isFinished {
+        try requireSameTask(name)
         // It looks like that of a task without a value.
         guard restoration.part(inside: part, task: name) == nil else {
           throw WorkflowSnapshotError(

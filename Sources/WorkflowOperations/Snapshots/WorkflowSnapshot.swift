@@ -22,6 +22,8 @@ public struct WorkflowSnapshot: Sendable, Equatable {
     /// outermost.
     var place: Place?
     var tasks: [String: Entry] = [:]
+    /// The places of all tasks that have no name, in order.
+    var unnamed: [Int] = []
   }
 
   /// A task of the workflow of a part.
@@ -47,7 +49,7 @@ public struct WorkflowSnapshot: Sendable, Equatable {
 /// Before, each stood inside the entry of its task. That is still read.
 extension WorkflowSnapshot: Codable {
   private enum Key: String, CodingKey {
-    case workflowName, tasks, subworkflows
+    case workflowName, tasks, unnamed, subworkflows
     // Of one of the list.
     case parent, task
     // Of an entry that has a workflow inside.
@@ -72,17 +74,28 @@ extension WorkflowSnapshot: Codable {
   /// Encodes all of it.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
-    try container.encode(parts[0].workflowName, forKey: .workflowName)
-    try container.encode(parts[0].tasks, forKey: .tasks)
+    try encode(parts[0], into: &container)
     guard parts.count > 1 else { return }
     var list = container.nestedUnkeyedContainer(forKey: .subworkflows)
     for part in parts.dropFirst() {
       var container = list.nestedContainer(keyedBy: Key.self)
-      try container.encode(part.workflowName, forKey: .workflowName)
+      try encode(part, into: &container)
       try container.encodeIfPresent(part.place?.part, forKey: .parent)
       try container.encodeIfPresent(part.place?.task, forKey: .task)
-      try container.encode(part.tasks, forKey: .tasks)
     }
+  }
+
+  private func encode(_ part: Part, into container: inout KeyedEncodingContainer<Key>) throws {
+    try container.encode(part.workflowName, forKey: .workflowName)
+    try container.encode(part.tasks, forKey: .tasks)
+    if !part.unnamed.isEmpty { try container.encode(part.unnamed, forKey: .unnamed) }
+  }
+
+  private static func decode(_ container: KeyedDecodingContainer<Key>, at place: Place?) throws -> Part {
+    Part(
+      workflowName: try container.decode(String.self, forKey: .workflowName), place: place,
+      tasks: try container.decode([String: Entry].self, forKey: .tasks),
+      unnamed: try container.decodeIfPresent([Int].self, forKey: .unnamed) ?? [])
   }
 
   /// Decodes it, also if it was written with the workflows inside each other.
@@ -94,10 +107,7 @@ extension WorkflowSnapshot: Codable {
       self.init(parts: try WorkflowSnapshot.readNested(container))
       return
     }
-    let outermost = try container.decode(String.self, forKey: .workflowName)
-    var parts = [
-      Part(workflowName: outermost, tasks: try container.decode([String: Entry].self, forKey: .tasks))
-    ]
+    var parts = [try WorkflowSnapshot.decode(container, at: nil)]
     var places: Set<Place> = []
     var list = try container.nestedUnkeyedContainer(forKey: .subworkflows)
     while !list.isAtEnd {
@@ -116,9 +126,7 @@ extension WorkflowSnapshot: Codable {
           debugDescription:
             "There are two workflows for the task “\(place.task)” of the one with the number \(place.part).")
       }
-      let name = try container.decode(String.self, forKey: .workflowName)
-      parts.append(
-        Part(workflowName: name, place: place, tasks: try container.decode([String: Entry].self, forKey: .tasks)))
+      parts.append(try WorkflowSnapshot.decode(container, at: place))
     }
     self.init(parts: parts)
   }
@@ -130,6 +138,7 @@ extension WorkflowSnapshot: Codable {
     var pending: [(container: KeyedDecodingContainer<Key>, place: Place?)] = [(outermost, nil)]
     while let (container, place) = pending.popLast() {
       var part = Part(workflowName: try container.decode(String.self, forKey: .workflowName), place: place)
+      part.unnamed = try container.decodeIfPresent([Int].self, forKey: .unnamed) ?? []
       let tasks = try container.decode([String: NestedEntry].self, forKey: .tasks)
       for (name, task) in tasks.sorted(by: { $0.key < $1.key }) {
         part.tasks[name] = task.entry

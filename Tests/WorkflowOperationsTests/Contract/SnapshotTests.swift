@@ -277,6 +277,69 @@ struct SnapshotTests {
     #expect(throws: WorkflowSnapshotError.self) { try third.restore(try first.snapshot()) }
   }
 
+  /// Adds tasks, those without a name as nil, whose results are their places.
+  private func make(_ names: [String?], in workflow: Workflow = Workflow()) -> Workflow {
+    for (place, name) in names.enumerated() { workflow.add(name) { succeeding(place) } }
+    return workflow
+  }
+
+  /// What a file holds of a workflow whose tasks have finished.
+  private func file(of workflow: Workflow) async throws -> WorkflowSnapshot {
+    try await workflow.run()
+    return try JSONDecoder().decode(WorkflowSnapshot.self, from: JSONEncoder().encode(workflow.snapshot()))
+  }
+
+  @Test(
+    "If tasks without a name were added or removed, none of them gets the result of another one",
+    arguments: [
+      ([nil, nil], [nil, nil, nil]), ([nil, nil], ["new", nil, nil]), ([nil, nil], [nil, "new", nil]),
+      ([nil, nil], [nil]), ([nil, "a"], ["task 2", "task 1"]),
+      (["task 2", "a"], ["a", nil]),
+    ] as [([String?], [String?])])
+  func restore_withOtherUnnamedTasks_throws(before: [String?], after: [String?]) async throws {
+    let snapshot = try await file(of: make(before))
+    let workflow = make(after)
+    let error = #expect(throws: WorkflowSnapshotError.self) { try workflow.restore(snapshot) }
+    #expect(error?.code == .notDecodable && error?.name.hasPrefix("task ") == true)
+    #expect(error.map { "\($0)" }?.contains("tasks without a name were added or removed") == true)
+    #expect(workflow.states.allSatisfy { $0 == .ready })
+
+    let outer = Workflow("outer")
+    outer.addSubworkflow("inner", make(before))
+    let other = Workflow("outer")
+    other.addSubworkflow("inner", make(after))
+    let nested = try await file(of: outer)
+    let nestedError = #expect(throws: WorkflowSnapshotError.self) { try other.restore(nested) }
+    #expect(nestedError?.name == error.map { "inner/\($0.name)" })
+  }
+
+  @Test(
+    "Tasks without a name get their results if only tasks with a name were added, removed or renamed",
+    arguments: [
+      ([nil, nil], [nil, nil], []), ([nil, nil], [nil, nil, "new"], []), (["a", nil], ["b", nil], ["a"]),
+      ([nil, "a"], [nil], ["a"]), ([nil, nil], ["b", "c"], ["task 1", "task 2"]),
+      (["a", nil], [nil], ["a", "task 2"]),
+    ] as [([String?], [String?], [String])])
+  func restore_withTheSameUnnamedTasks_givesResults(before: [String?], after: [String?], unused: [String]) async throws
+  {
+    let workflow = make(after)
+    #expect(try workflow.restore(try await file(of: make(before))) == unused)
+    for (place, task) in workflow.tasks.enumerated() {
+      #expect((task as? WorkflowTask<Int>)?.result == (after[place] == nil ? place : nil))
+    }
+  }
+
+  @Test("A subworkflow without a name does not get the results of another one")
+  func restore_withOtherUnnamedSubworkflows_throws() async throws {
+    let first = Workflow("outer")
+    first.addSubworkflow(nil, make(["number"]))
+    let second = Workflow("outer")
+    for _ in 0..<2 { second.addSubworkflow(nil, make(["number"])) }
+    let snapshot = try await file(of: first)
+    let error = #expect(throws: WorkflowSnapshotError.self) { try second.restore(snapshot) }
+    #expect(error?.name == "task 1")
+  }
+
   @Test("Nothing can be restored into a running workflow")
   func restore_whileRunning_throws() async throws {
     let workflow = Workflow("busy")
