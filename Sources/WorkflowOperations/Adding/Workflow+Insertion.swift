@@ -20,7 +20,7 @@ extension Workflow {
     let all = keys.isEmpty ? prerequisites : keys.map { keyed[$0]! } + prerequisites
     let plan = TaskPlan(
       name: name, handle: WorkflowTask<Value>.self, work: .body(body), prerequisites: places(of: all, for: name),
-      keys: keys, operationQueue: operationQueue)
+      keys: keys, requiredKeys: requiredKeys, operationQueue: operationQueue)
     return WorkflowTask(workflow: self, index: insert(plan))
   }
 

@@ -12,13 +12,19 @@ class AnyTaskPlan: @unchecked Sendable {  // only constants, in the subclass too
   final let prerequisites: [Int]
   /// The keys of the first prerequisites.
   final let keys: [String]
+  /// The keys that the task requires.
+  final let requiredKeys: Set<String>
 
-  init(name: String?, isCondition: Bool, isSubworkflow: Bool, prerequisites: [Int], keys: [String]) {
+  init(
+    name: String?, isCondition: Bool, isSubworkflow: Bool, prerequisites: [Int], keys: [String],
+    requiredKeys: Set<String>
+  ) {
     self.name = name
     self.isCondition = isCondition
     self.isSubworkflow = isSubworkflow
     self.prerequisites = prerequisites
     self.keys = keys
+    self.requiredKeys = requiredKeys
   }
 
   /// The name of the task at this place.

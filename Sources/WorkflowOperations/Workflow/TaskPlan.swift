@@ -23,7 +23,7 @@ final class TaskPlan: AnyTaskPlan, @unchecked Sendable {  // only constants
 
   init(
     name: String?, handle: AnyWorkflowTask.Type, work: Work, prerequisites: [Int] = [], keys: [String] = [],
-    operationQueue: OperationQueue? = nil
+    requiredKeys: Set<String> = [], operationQueue: OperationQueue? = nil
   ) {
     handleType = handle
     ownWork = work
@@ -31,7 +31,8 @@ final class TaskPlan: AnyTaskPlan, @unchecked Sendable {  // only constants
     let isCondition = if case .condition = work { true } else { false }
     let isSubworkflow = if case .subworkflow = work { true } else { false }
     super.init(
-      name: name, isCondition: isCondition, isSubworkflow: isSubworkflow, prerequisites: prerequisites, keys: keys)
+      name: name, isCondition: isCondition, isSubworkflow: isSubworkflow, prerequisites: prerequisites, keys: keys,
+      requiredKeys: requiredKeys)
   }
 }
 

@@ -28,16 +28,32 @@ extension AnyWorkflowTask {
   /// The tasks whose results this one needs, each once, in the order in which they were added to
   /// the workflow.
   public final var prerequisites: [AnyWorkflowTask] {
-    handles(of: plan.prerequisites)
+    handles(of: Set(plan.prerequisites))
   }
+
+  /// The prerequisites that the task's closure finds by a key, as they were passed to `add`.
+  public final var keyedPrerequisites: [String: AnyWorkflowTask] {
+    let plan = plan
+    return Dictionary(uniqueKeysWithValues: zip(plan.keys, plan.prerequisites).map { ($0, workflow.handle($1)) })
+  }
+
+  /// The prerequisites without a key, each once, in the order in which they were added to the
+  /// workflow.
+  public final var unkeyedPrerequisites: [AnyWorkflowTask] {
+    let plan = plan
+    return handles(of: Set(plan.prerequisites).subtracting(plan.prerequisites.prefix(plan.keys.count)))
+  }
+
+  /// The keys that were passed to `add` as required: ``keyedPrerequisites`` has them all.
+  public final var requiredKeys: Set<String> { plan.requiredKeys }
 
   /// The tasks that have this one as a prerequisite, each once, in the order in which they were
   /// added.
   public final var dependents: [AnyWorkflowTask] {
-    handles(of: workflow.storage.withLock { Array($0.state.dependents[index]) })
+    handles(of: workflow.storage.withLock { Set($0.state.dependents[index]) })
   }
 
-  private func handles(of places: [Int]) -> [AnyWorkflowTask] {
-    Set(places).sorted().map { workflow.handle($0) }
+  private func handles(of places: Set<Int>) -> [AnyWorkflowTask] {
+    places.sorted().map(workflow.handle)
   }
 }

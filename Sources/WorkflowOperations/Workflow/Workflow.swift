@@ -24,7 +24,7 @@ public final class Workflow: Sendable {
   public let name: String
   /// The queue that tasks run in, unless they have one of their own. Nil: on worker threads of
   /// Dispatch, or in the queue of the composite that the workflow runs in.
-  package let operationQueue: OperationQueue?
+  public let operationQueue: OperationQueue?
 
   let storage = LockBox(WorkflowStorage())
 

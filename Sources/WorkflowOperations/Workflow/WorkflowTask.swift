@@ -32,4 +32,6 @@ public class WorkflowTask<Value: Sendable>: AnyWorkflowTask, @unchecked Sendable
 /// Once it is started and its prerequisites have finished it is `executing`, until
 /// ``fulfill(with:)`` is called. As long as it executes, the workflow does not settle.
 public final class ExternalCondition<Value: Sendable>: WorkflowTask<Value>, @unchecked Sendable {  // only constants
+  /// Whether the condition has its value: one that it has finished with, or will when it executes.
+  public var isFulfilled: Bool { workflow.storage.withLock { $0.state.fulfilments[index] != nil } }
 }

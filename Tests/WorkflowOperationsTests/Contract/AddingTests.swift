@@ -67,9 +67,22 @@ struct AddingTests {
     try await workflow.run()
     #expect(all.result == true && work.result == 30)
     #expect(all.prerequisites == [user, age, extra])
+    #expect(all.keyedPrerequisites == ["user": user, "years": age, "again": user] && all.requiredKeys == ["user"])
+    // One with a key is not without one, though it was given twice.
+    #expect(all.unkeyedPrerequisites == [extra])
+    #expect(user.keyedPrerequisites.isEmpty && user.unkeyedPrerequisites.isEmpty && user.requiredKeys.isEmpty)
     #expect(user.dependents == [all] && age.dependents == [all, work])
     #expect(workflow.roots == [user, age, extra] && workflow.leaves == [all, work])
     #expect(workflow.task(named: "age") == age && workflow.task(named: "none") == nil)
+    let typed = workflow.add("typed", after: extra, user) { extra, user in succeeding("\(user) \(extra)") }
+    #expect(typed.keyedPrerequisites.isEmpty && typed.unkeyedPrerequisites == [user, extra])
+  }
+
+  @Test("The queue that a workflow was given can be read")
+  func operationQueue_isTheOneThatWasGiven() {
+    let queue = OperationQueue()
+    #expect(Workflow("order", operationQueue: queue).operationQueue === queue)
+    #expect(Workflow("order").operationQueue == nil)
   }
 
   @Test("The order of all results is that of the tasks, whatever the order in which they are given")

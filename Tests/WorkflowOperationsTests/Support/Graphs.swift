@@ -141,8 +141,3 @@ final class EventDelegate: WorkflowDelegate {
 
   func workflow(_ workflow: Workflow, didReceive event: WorkflowEvent) { body(event) }
 }
-
-extension ExternalCondition {
-  /// Whether the condition has a value: one that it has finished with, or will when it runs.
-  var isFulfilled: Bool { workflow.storage.withLock { $0.state.fulfilments[index] != nil } }
-}
