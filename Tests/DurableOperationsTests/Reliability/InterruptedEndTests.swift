@@ -13,6 +13,8 @@ import Testing
 
   /// Another connection gets the lock at once, and the queue stores jobs.
   private func expectUsable(_ queue: DurableQueue, _ file: URL) async throws {
+    // The file is opened anew when the call has returned.
+    await queue.hasNothingUnderWay()
     let other = try Connection(path: file.path, busyTimeout: .zero, mustExist: true)
     try other.execute("BEGIN IMMEDIATE")
     try other.execute("ROLLBACK")

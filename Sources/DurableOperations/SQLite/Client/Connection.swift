@@ -219,15 +219,14 @@ final class Connection {
     }
   }
 
+  /// Whether it could not leave its transaction, and keeps its locks: it must be closed.
+  private(set) var isStuck = false
+
   /// Rolls an open transaction back. An interruption, from any thread, may reach this statement,
   /// too: it is repeated then.
-  ///
-  /// - Returns: false if the connection stays in its transaction, with its locks, so that it must
-  ///   be closed.
-  @discardableResult
-  func rollBack() -> Bool {
+  func rollBack() {
     for _ in 0..<100 where isInTransaction { _ = try? execute("ROLLBACK") }
-    return !isInTransaction
+    isStuck = isInTransaction
   }
 
   /// Runs a part without which the transaction must not be stored: if it fails, rolls the

@@ -98,7 +98,8 @@ final class SQLiteAccess: StoreAccess, @unchecked Sendable {  // the session is 
   /// its transaction: its locks would stay.
   private func renew() throws {
     let connection = session.store.connection
-    guard !connection.isUpToDate || !connection.rollBack(), let open else { return }
+    if connection.isStuck { connection.rollBack() }
+    guard !connection.isUpToDate || connection.isStuck, let open else { return }
     session = try open()
     interruptible.withLock { if $0 != nil { $0 = session.store.connection } }
   }

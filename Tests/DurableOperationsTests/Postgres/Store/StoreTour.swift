@@ -127,6 +127,13 @@ struct StoreTour {
     harness.now += 1000
     _ = try harness.session { try $0.enqueueOccurrences() }
     try schedule(every: .seconds(2))
+    try harness.session { session in
+      // As after a change of the rules of a zone.
+      try session.transact {
+        _ = try $0.execute("UPDATE \(harness.engine.table("periodic")) SET next_at = next_at + 1", [])
+      }
+      try session.updateNextOccurrences()
+    }
     _ = try harness.session { try $0.periodicJobs() }
     _ = try harness.session { try $0.unschedule("tick") }
   }
