@@ -318,7 +318,6 @@ struct SnapshotTests {
     arguments: [
       ([nil, nil], [nil, nil], []), ([nil, nil], [nil, nil, "new"], []), (["a", nil], ["b", nil], ["a"]),
       ([nil, "a"], [nil], ["a"]), ([nil, nil], ["b", "c"], ["task 1", "task 2"]),
-      (["a", nil], [nil], ["a", "task 2"]),
     ] as [([String?], [String?], [String])])
   func restore_withTheSameUnnamedTasks_givesResults(before: [String?], after: [String?], unused: [String]) async throws
   {
