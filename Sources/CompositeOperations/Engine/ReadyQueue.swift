@@ -3,19 +3,19 @@ import Foundation
 /// Children that can start, by `queuePriority` and then in the order in which they were added.
 struct ReadyQueue {
   private struct Bucket {
-    var tags: [Int] = []
+    var tags = HeadedQueue<Int>()
     /// Their places among the children of several ready queues; empty if there is only one.
-    var places: [Int] = []
-    var head = 0
+    var places = HeadedQueue<Int>()
 
     /// The number of children with a lower place. Places ascend.
     func count(before place: Int) -> Int {
-      var (low, high) = (head, places.count)
+      let places = places.elements
+      var (low, high) = (places.startIndex, places.endIndex)
       while low < high {
         let middle = (low + high) / 2
         if places[middle] < place { low = middle + 1 } else { high = middle }
       }
-      return low - head
+      return low - places.startIndex
     }
   }
 
@@ -27,7 +27,7 @@ struct ReadyQueue {
 
   /// The priority of the first child.
   var firstPriority: Operation.QueuePriority? {
-    buckets.firstIndex { $0.head < $0.tags.count }.map { ReadyQueue.priorities[$0] }
+    buckets.firstIndex { !$0.tags.isEmpty }.map { ReadyQueue.priorities[$0] }
   }
 
   /// - Parameter place: its place among the children of this and other ready queues, if there are
@@ -49,20 +49,17 @@ struct ReadyQueue {
 
   /// The number of children that come before the first one of another queue. All have places.
   func count(beforeFirstOf other: ReadyQueue) -> Int {
-    guard !isEmpty, let index = other.buckets.firstIndex(where: { $0.head < $0.tags.count }) else { return count }
-    let first = other.buckets[index]
-    return buckets[..<index].reduce(buckets[index].count(before: first.places[first.head])) {
-      $0 + $1.tags.count - $1.head
-    }
+    guard !isEmpty, let index = other.buckets.firstIndex(where: { !$0.tags.isEmpty }),
+      let first = other.buckets[index].places.elements.first
+    else { return count }
+    return buckets[..<index].reduce(buckets[index].count(before: first)) { $0 + $1.tags.count }
   }
 
   mutating func popFirst() -> Int? {
-    guard let index = buckets.firstIndex(where: { $0.head < $0.tags.count }) else { return nil }
-    let tag = buckets[index].tags[buckets[index].head]
-    buckets[index].head += 1
-    if buckets[index].head == buckets[index].tags.count { buckets[index] = Bucket() }
+    guard let index = buckets.firstIndex(where: { !$0.tags.isEmpty }) else { return nil }
     count -= 1
-    return tag
+    _ = buckets[index].places.popFirst()
+    return buckets[index].tags.popFirst()
   }
 
   /// Removes and returns all children, in order.
@@ -71,5 +68,5 @@ struct ReadyQueue {
     return all
   }
 
-  var all: [Int] { buckets.flatMap { $0.tags[$0.head...] } }
+  var all: [Int] { buckets.flatMap(\.tags.elements) }
 }

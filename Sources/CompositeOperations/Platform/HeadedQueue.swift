@@ -13,6 +13,7 @@ package struct HeadedQueue<Element> {
 
   @inlinable package var isEmpty: Bool { head == places.count }
   @inlinable package var count: Int { places.count - head }
+  @inlinable package var elements: ArraySlice<Element> { places[head...] }
 
   @inlinable
   package mutating func append(_ element: Element) { places.append(element) }

@@ -100,4 +100,18 @@ struct ReadyQueueTests {
     #expect(next == 100_000)
     #expect(queue.isEmpty)
   }
+
+  @Test("A queue that is never empty does not grow", arguments: [false, true])
+  func pop_neverEmpty_doesNotGrow(hasPlaces: Bool) throws {
+    var queue = ReadyQueue()
+    for tag in 0..<100_000 {
+      queue.append(tag, priority: .normal, place: hasPlaces ? tag : nil)
+      if tag >= 500 { #expect(queue.popFirst() == tag - 500) }
+    }
+    #expect(queue.count == 500)
+    for field in ["tags", "places"] {
+      let stored = Mirror(reflecting: queue).descendant("buckets", 2, field, "places") as? [Int]
+      #expect(try #require(stored).count < 4_000)
+    }
+  }
 }

@@ -14,8 +14,7 @@ struct ObserverState {
   }
 
   private(set) var records: [ObserverRecord] = []
-  private var mailbox: [Delivery] = []
-  private var first = 0
+  private var mailbox = HeadedQueue<Delivery>()
   private(set) var isDelivering = false
   /// The outcome of the operation, once it has settled.
   private(set) var outcome: Outcome<any Sendable>?
@@ -99,16 +98,8 @@ struct ObserverState {
   /// Returns the next delivery; nil if there is none, which ends delivering.
   mutating func nextDelivery() -> Delivery? {
     precondition(isDelivering, "nextDelivery() while no thread delivers")
-    guard first < mailbox.count else {
-      mailbox.removeAll(keepingCapacity: mailbox.count < 1024)
-      first = 0
-      isDelivering = false
-      return nil
-    }
-    let delivery = mailbox[first]
-    // Releases what was delivered.
-    mailbox[first] = .event(.started, to: [])
-    first += 1
+    let delivery = mailbox.popFirst(leaving: .event(.started, to: []))
+    if delivery == nil { isDelivering = false }
     return delivery
   }
 
