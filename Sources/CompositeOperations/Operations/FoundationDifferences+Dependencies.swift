@@ -3,8 +3,8 @@ import Foundation
 // Removes an operation from the lists of its dependencies before it ends.
 
 extension Operation {
-  /// Removes the dependencies of an operation that is about to finish, or is released, before all
-  /// of them notified it.
+  /// Removes the dependencies of an operation that is about to finish before all of them notified
+  /// it.
   ///
   /// On Linux a dependency keeps unretained pointers to its dependents, and follows them when it
   /// finishes, even to dependents that were released. `removeDependency` removes the pointer, after
@@ -16,12 +16,10 @@ extension Operation {
   /// leave each other, or finish, at once would wait for ever. So there one leaves after the other,
   /// and before it finishes.
   ///
-  /// - Parameters:
-  ///   - unfinishedOnly: whether to keep those whose `isFinished` is true.
-  ///   - mayBeInCircle: false for an operation that is released: one in a circle is retained by it.
+  /// - Parameter unfinishedOnly: whether to keep those whose `isFinished` is true.
   /// - Returns: those that it left.
   @discardableResult
-  final func leaveDependencies(unfinishedOnly: Bool = false, mayBeInCircle: Bool = true) -> [Operation] {
+  final func leaveDependencies(unfinishedOnly: Bool = false) -> [Operation] {
     #if canImport(Darwin)
     return []
     #else
@@ -33,7 +31,7 @@ extension Operation {
       if dependency === announcing { return false }
       return !unfinishedOnly || !dependency.isFinished
     }
-    guard mayBeInCircle, left.contains(where: { $0.mayWait(for: self) }) else {
+    guard left.contains(where: { $0.mayWait(for: self) }) else {
       for dependency in left { removeDependency(dependency) }
       return left
     }

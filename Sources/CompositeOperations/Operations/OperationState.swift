@@ -210,6 +210,13 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
     case deliverCompletion
   }
 
+  /// Prepares to release the dependencies. Returns false if there are none.
+  mutating func forgetDependencies() -> Bool {
+    guard has(.hasDependencies) else { return false }
+    rawValue &= ~Flags.hasDependencies.rawValue
+    return true
+  }
+
   /// Records that another thread waits for the outcome. Returns false if there is nothing to wait
   /// for.
   mutating func awaitPublication() -> Bool {

@@ -137,15 +137,29 @@ extension SettlingOperation {
   }
 
   private func finish() {
-    if state.current.has(.hasDependencies) { leaveDependenciesThatWereNotMet() }
+    let hasDependencies = state.current.has(.hasDependencies)
+    // Foundation counts the dependencies that have finished; a cancel ends the count early.
+    if hasDependencies, !super.isReady || state.current.has([.cancelled, .finishesWhenStarted]) { leaveDependencies() }
     announceFinish { state.apply { $0.finish() } }
+    if hasDependencies {
+      // Not its own ones, which may be asked for now.
+      for case let dependency as SettlingOperation in super.dependencies where dependency.isFinished {
+        if dependency.state.apply({ $0.forgetDependencies() }) { dependency.releaseDependencies() }
+      }
+    }
     tellEnd()
   }
 
-  final func leaveDependenciesThatWereNotMet(isReleased: Bool = false) {
-    // Foundation counts the dependencies that have finished; a cancel ends the count early.
-    guard !super.isReady || state.current.has([.cancelled, .finishesWhenStarted]) else { return }
-    leaveDependencies(mayBeInCircle: !isReleased)
+  /// Releases the dependencies of an operation that has finished or is released: one after the
+  /// other, because each may be the last of a long chain.
+  final func releaseDependencies() {
+    var dependencies = super.dependencies
+    // Foundation, which has emptied the list of that one, holds its lock on this thread.
+    let announcing = ThreadContext.current.announcing
+    changeDependencies {
+      for dependency in dependencies where dependency !== announcing { super.removeDependency(dependency) }
+    }
+    ReleaseList.release(&dependencies)
   }
 
   /// Announces an operation that finished in one step, the usual case.

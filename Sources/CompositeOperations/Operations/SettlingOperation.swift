@@ -49,13 +49,10 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   }
 
   deinit {
-    #if canImport(Darwin)
-    let mayBeListed = !isFinished
-    #else
-    // A dependency that was added after the end would follow its pointer to this operation.
-    let mayBeListed = true
+    #if !canImport(Darwin)
+    // A dependency would follow its pointer to this operation.
+    if state.current.has(.hasDependencies) { releaseDependencies() }
     #endif
-    if mayBeListed, state.current.has(.hasDependencies) { leaveDependenciesThatWereNotMet(isReleased: true) }
     if let progress = rareFields?.progress, !state.current.isSettled { progress.ownerWasReleased() }
     #if DEBUG
     if state.current.phase == .executing { Diagnostics.reportReleasedWhileExecuting(self, madeAt: origin) }
@@ -99,7 +96,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     #if !canImport(Darwin)
     if state.current.has(.entersQueue), ThreadContext.current.told === self { return noteReadiness(false) }
     #endif
-    return noteReadiness(super.isReady)
+    return noteReadiness(super.isReady || state.current.isFinished)
   }
 
   /// The importance of the work. Inside a composition without a queue, the higher of this, if it
@@ -159,6 +156,9 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
 
   /// Makes this operation wait for another before a queue or a composite starts it. Traps if it is
   /// this operation itself.
+  ///
+  /// When an operation that depends on this one has finished, this one releases its dependencies. So
+  /// a chain in which you keep the last operation does not keep the others.
   open override func addDependency(_ operation: Operation) {
     require(
       operation !== self,
