@@ -46,8 +46,11 @@ struct DependencyCircles {
   }
 
   /// Records what the search that began with child `tag` found.
-  mutating func add(_ search: Search, tag: Int) {
-    if let (circle, error) = search.found {
+  ///
+  /// - Parameter error: the error if it found a circle. Made outside the lock: the names in it may be
+  ///   the user's overrides.
+  mutating func add(_ search: Search, _ error: OperationError?, tag: Int) {
+    if let circle = search.found, let error {
       for operation in circle { findings[ObjectIdentifier(operation)] = Finding(operation: operation, error: error) }
       return
     }
@@ -65,13 +68,9 @@ struct DependencyCircles {
   /// One search, from a child that is about to wait. It calls the user's overrides, so it runs
   /// under no lock.
   ///
-  /// An operation that has not started and is not cancelled waits for its unfinished dependencies;
-  /// a composition that executes waits for its unfinished children.
+  /// An operation that has not started and is not cancelled waits for its unfinished dependencies; a
+  /// composition waits for the operations inside it as well.
   struct Search {
-    /// The most operations to visit: a composition that a child depends on may have very many
-    /// children.
-    private static let limit = 10_000
-
     private struct Step {
       let operation: Operation
       var rest: [Operation]
@@ -80,20 +79,19 @@ struct DependencyCircles {
       var lowest: Int
     }
 
-    /// The circle, beginning with the child, and its error, which has names that may be the user's
-    /// overrides; nil if there is none.
-    fileprivate private(set) var found: (circle: [Operation], error: OperationError)?
+    /// The circle, beginning with the child; nil if there is none.
+    private(set) var found: [Operation]?
     /// The completely visited operations, and whether each is in a circle without the child. If
     /// members of such a circle are children of a composition, their own searches report it.
-    fileprivate private(set) var looked: [ObjectIdentifier: Bool] = [:]
+    private(set) var looked: [ObjectIdentifier: Bool] = [:]
 
     /// - Parameters:
-    ///   - source: the parent composition of the child.
+    ///   - closesCircle: whether an operation waits for the child in a way that the search does not
+    ///     follow.
     ///   - skips: whether a search from there on is known to find nothing.
-    init(from child: Operation, in source: WorkSource, skips: (Operation) -> Bool) {
-      func closesCircle(_ next: Operation) -> Bool {
-        next === child || (next as? SettlingOperation)?.isExecuting(source) == true
-      }
+    init(
+      from child: Operation, closesCircle: (Operation) -> Bool, skips: (Operation) -> Bool = { _ in false }
+    ) {
       let awaited = Self.awaited(by: child)
       // The usual case: the child's dependencies wait as well, and were searched when they began
       // to.
@@ -114,8 +112,7 @@ struct DependencyCircles {
           continue
         }
         if closesCircle(next) {
-          let circle = path.map(\.operation) + (next === child ? [] : [next])
-          found = (circle, OperationError(circle: circle))
+          found = path.map(\.operation) + (next === child ? [] : [next])
           return
         }
         let identifier = ObjectIdentifier(next)
@@ -123,7 +120,10 @@ struct DependencyCircles {
           looked[identifier] = true
         } else if let number = numbers[identifier] {
           if looked[identifier] == nil { path[last].lowest = min(path[last].lowest, number) }
-        } else if looked.count < Self.limit, !skips(next) {
+        } else if !next.mayWait {
+          // A composition that the child depends on may have very many such children.
+          if !path[path.count - 1].operation.isExecuting { looked[identifier] = false }
+        } else if !skips(next) {
           let number = numbers.count
           numbers[identifier] = number
           open.append(identifier)
@@ -143,38 +143,39 @@ struct DependencyCircles {
     }
 
     private static func awaited(by operation: Operation) -> [Operation] {
+      let own = operation as? SettlingOperation
       // Before its dependencies are read: who adds one afterwards sees the flag.
-      (operation as? SettlingOperation)?.state.apply { $0.note(.searched) }
+      own?.state.apply { $0.note(.searched) }
       guard !operation.isFinished else { return [] }
-      guard operation.isExecuting else {
-        // A cancel makes it ready, whatever its dependencies.
-        return operation.isCancelled ? [] : operation.dependencies.filter { !$0.isFinished }
-      }
       // It settles with the first success, so no single child can hold it back.
-      if ((operation as? SettlingOperation)?.source as? ParallelSource)?.succeedsFirst == true { return [] }
-      var children: [Operation] = []
-      (operation as? SettlingOperation)?.source?.forEachChild { child, _ in
-        if !child.isFinished { children.append(child) }
+      let source = (own?.source as? ParallelSource)?.succeedsFirst == true ? nil : own?.source
+      var awaited: [Operation] = []
+      if operation.isExecuting {
+        source?.forEachChild { child, _ in awaited.append(child) }
+      } else if !operation.isCancelled {
+        // A cancel makes it ready, whatever its dependencies.
+        awaited = operation.dependencies + (source?.contents ?? [])
       }
-      return children
+      return awaited.filter { !$0.isFinished }
+    }
+  }
+}
+
+extension Operation {
+  /// Whether the operation may wait for another one: it has dependencies, or is a composition.
+  fileprivate var mayWait: Bool {
+    guard let own = self as? SettlingOperation else { return true }
+    return own.state.apply { state in
+      // Who adds a dependency afterwards sees the flag.
+      state.note(.searched)
+      return state.has([.hasDependencies, .needsNoSlot])
     }
   }
 }
 
 extension SettlingOperation {
   /// Whether this is the composition that `source` runs.
-  fileprivate func isExecuting(_ source: WorkSource) -> Bool {
+  func isExecuting(_ source: WorkSource) -> Bool {
     state.current.has(.needsNoSlot) && self.source === source
-  }
-}
-
-extension OperationError {
-  /// - Parameter circle: each operation waits for the next, and the last one for the first.
-  fileprivate init(circle: [Operation]) {
-    let shown = 8
-    var names = circle.prefix(shown).map(OperationError.describe)
-    if circle.count > shown { names.append("\(circle.count - shown) more") }
-    names.append(OperationError.describe(circle[0]))
-    self.init(.dependencyCircle, describing: names.joined(separator: " → "))
   }
 }

@@ -27,9 +27,17 @@ final class DependencyWait: SettlementObserver {
         whenMet: whenMet))
   }
 
-  /// Whether there is something to wait for.
+  /// Waits until `operation` has settled.
+  init(untilSettled operation: Operation, whenMet: @escaping @Sendable () -> Void) {
+    state = LockBox(State(dependencies: [operation], whenMet: whenMet))
+  }
+
+  /// Whether there is something to wait for. A composition that waits for an operation inside it is
+  /// started, and fails.
   static func isNeeded(for operation: Operation) -> Bool {
-    operation.dependencies.contains { !$0.isFinished }
+    guard operation.dependencies.contains(where: { !$0.isFinished }) else { return false }
+    guard let own = operation as? SettlingOperation else { return true }
+    return own.composition?.content(awaitedBy: own) == nil
   }
 
   func begin() {

@@ -18,6 +18,8 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   /// Whether a child that other code starts is awaited; if false, it is an error.
   @exclusivity(unchecked) final var joins: Bool
   final let succeedsFirst: Bool
+  /// Made when an operation inside a child begins to wait, if there is a limit.
+  final let awaited = LazyLockBox(Awaited())
   @exclusivity(unchecked) private final var children: [Operation]
 
   init(_ children: [Operation], policy: ParallelState.Policy, joins: Bool) {
@@ -348,6 +350,11 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     let priority = priority(of: tag)
     let needsSlot = environment.pool == nil || existingChild(tag)?.needsSlot != false
     guard state.withLock({ $0.unpark(tag, priority: priority, needsSlot: needsSlot) }) else { return }
+    if let child = existingChild(tag) as? SettlingOperation, let circle = circleOfPlaces(through: child) {
+      // What waits for it in the places continues.
+      let error = child.failure(unrunBecauseOf: OperationError(circle: circle, endsInPlace: true))
+      ThreadContext.current.runUserCode { _ = child.settle(as: .failure, error: error) }
+    }
     if needsSlot { offer() } else { callStarter() }
   }
 
@@ -356,6 +363,14 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   }
 
   // MARK: - Limits
+
+  override final var isLimiting: Bool { isLimited.load(ordering: .relaxed) }
+
+  /// How many children are unfinished, if no further one may start and some wait for that.
+  final var fullPlaces: Int? {
+    // Inside the lock: see `startWithoutSlot(in:)`.
+    state.withLock { $0.fullPlaces(done: dispenser.doneCount) }
+  }
 
   final var width: Int { state.withLock { $0.width } }
 

@@ -248,6 +248,16 @@ struct ParallelState {
 
   // MARK: - Limits
 
+  /// Whether children wait for a place or for their dependencies.
+  var hasWaiting: Bool { !(ready.isEmpty && readyWithoutSlot.isEmpty && parked.isEmpty) }
+
+  /// How many children are in flight, if there is no place for those that are ready.
+  func fullPlaces(done: Int) -> Int? {
+    let inFlight = handedOut - parked.count - done
+    guard phase == .running, inFlight >= width, !(ready.isEmpty && readyWithoutSlot.isEmpty) else { return nil }
+    return inFlight
+  }
+
   mutating func setWidth(_ width: Int) {
     precondition(width > 0, "A width of \(width)")
     self.width = width

@@ -175,6 +175,8 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
 
   // MARK: - Limits
 
+  override var isLimiting: Bool { state.withLock { $0.width < .max } }
+
   var width: Int {
     get { state.withLock { $0.width } }
     set { if state.withLock({ $0.setWidth(newValue) }) { offer() } }

@@ -7,7 +7,9 @@ import Synchronization
 
 /// The children of a source that wait for their dependencies.
 struct Waits {
-  var pending: [Int: DependencyWait] = [:]
+  /// A composition without a place may wait for several operations inside it; one that can start is
+  /// enough.
+  var pending: [Int: [DependencyWait]] = [:]
   var circles = DependencyCircles()
   /// The errors of plain children in a circle of dependencies, which cannot hold an error
   /// themselves.
@@ -60,10 +62,17 @@ extension WorkSource {
       if let error = knownCircle(of: child) { return refuse(child, tag: tag, error, context) }
       if waits { return park(child, tag: tag, context) }
     }
+    let isLimiting = state.has(.needsNoSlot) && self.isLimiting
+    if isLimiting {
+      // It would wait in its place, which one of those that it waits for may need.
+      let blocked = child.blockedContents
+      if !blocked.isEmpty { return park(child, tag: tag, behind: blocked, context) }
+    }
     // A child that was cancelled before settles in `start()`, and never runs.
     let isTold = (state.phase != .pending || !state.has(.cancelled)) && tellWillStart(child, tag: tag)
     if state.has(.needsNoSlot) {
       child.source?.inherited = environmentForChildren
+      if isLimiting { child.source?.inherited?.limit = LimitAround(self) }
       child.source?.takePlace { place(of: tag) }
       context.expect(child.source) { child.start() }
       return child.observe(self, tag: tag) ? .elsewhere : .finished
@@ -121,23 +130,36 @@ extension WorkSource {
 
   // MARK: - Dependencies of children
 
-  private func park(_ child: Operation, tag: Int, _ context: ThreadContext) -> Launch {
+  /// Lets a child wait outside of its place.
+  ///
+  /// - Parameter blocked: the operations inside it that it waits for; empty if it waits for its own
+  ///   dependencies.
+  private func park(
+    _ child: Operation, tag: Int, behind blocked: [Operation] = [], _ context: ThreadContext
+  ) -> Launch {
     if let error = newCircle(of: child, tag: tag) { return refuse(child, tag: tag, error, context) }
-    let wait = DependencyWait(for: child) { [self] in endWait(tag) }
-    waits.withLock { $0.pending[tag] = wait }
+    let end: @Sendable () -> Void = { [self] in endWait(tag) }
+    let waiting = blocked.isEmpty ? [child] : blocked.filter { !$0.isTaken }
+    // Of those inside, other code may settle each, or is to start it.
+    let waits =
+      waiting.map { DependencyWait(for: $0, whenMet: end) }
+      + blocked.map { DependencyWait(untilSettled: $0, whenMet: end) }
+    self.waits.withLock { $0.pending[tag] = waits }
     guard childWillWait(tag) else {
       abandonWait(tag)
       return .refused
     }
-    if let child = child as? SettlingOperation {
-      child.setWhenDecidedUnstarted { [self] in endWait(tag) }
-      child.setWhenNothingIsAwaited { [self] in endWait(tag) }
-    } else if !DependencyWait.isNeeded(for: child) {
+    (child as? SettlingOperation)?.setWhenDecidedUnstarted(end)
+    for case let operation as SettlingOperation in waiting {
+      operation.setWhenDecidedUnstarted(end)
+      operation.setWhenNothingIsAwaited(end)
+    }
+    if !(child is SettlingOperation), !DependencyWait.isNeeded(for: child) {
       poll(tag)
       return .elsewhere
     }
-    wait.begin()
-    if let child = child as? SettlingOperation, child.awaitsNothingMore { endWait(tag) }
+    for wait in waits { wait.begin() }
+    if waiting.contains(where: { ($0 as? SettlingOperation)?.awaitsNothingMore == true }) { endWait(tag) }
     return .elsewhere
   }
 
@@ -156,13 +178,17 @@ extension WorkSource {
     }
     guard !isHarmless else { return nil }
     // A child in a circle that an earlier search visited searches it again, to find its members.
-    let search = DependencyCircles.Search(from: child, in: self) { operation in
+    let search = DependencyCircles.Search(from: child) { next in
+      next === child || (next as? SettlingOperation)?.isExecuting(self) == true
+    } skips: { operation in
       waits.withLock { isKnown ? $0.circles.isHarmless(operation) : $0.circles.isKnown(operation) }
     }
-    return waits.withLock { waits in
-      waits.circles.add(search, tag: tag)
+    let found = search.found.map { OperationError(circle: $0) }
+    let error = waits.withLock { waits in
+      waits.circles.add(search, found, tag: tag)
       return waits.circles.error(of: child)
     }
+    return error ?? circleOfPlaces(through: child, search)
   }
 
   /// Fails a child that can never start because it is in a circle of dependencies.
@@ -210,11 +236,11 @@ extension WorkSource {
   }
 
   private func abandonWait(_ tag: Int) {
-    let wait = waits.withLockIfMade { waits in
+    let ended = waits.withLockIfMade { waits in
       waits.circles.forget(tag)
       return waits.pending.removeValue(forKey: tag)
     }
-    wait??.cancel()
+    for wait in (ended ?? nil) ?? [] { wait.cancel() }
   }
 
   /// Settles a child without running its `main`. Returns false if it has not finished yet; it then

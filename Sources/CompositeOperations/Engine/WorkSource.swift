@@ -15,6 +15,8 @@ struct ExecutionEnvironment: Sendable {
   var held: Reservation?
   /// The circuit breakers that have let a composition around pass.
   var breakers: [ObjectIdentifier] = []
+  /// The nearest composition around with a limit, in which the compositions inside it take places.
+  var limit: LimitAround?
 
   /// Begins a wait for something that operations elsewhere may hold. Returns the pool whose
   /// `waitEnds` ends it; nil if the root holds no slot.
@@ -185,6 +187,14 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
   /// The priority of the next piece of work, used by the queue that it waits in.
   var nextPriority: Operation.QueuePriority { .normal }
 
+  // MARK: - Limits
+
+  /// Whether the number of unfinished children is limited.
+  var isLimiting: Bool { false }
+
+  /// Whether the composition does something before one of the operations inside it can start.
+  var beginsAtOnce: Bool { false }
+
   // MARK: - Places
 
   /// Gives the owner its place, when it is added to a queue or a composition starts it: before what
@@ -212,6 +222,10 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
     if inherited == nil {
       inherited = ExecutionEnvironment(qualityOfService: qualityOfService(of: owner), tree: ExecutionTree(root: owner))
     }
+  }
+
+  override final func content(awaitedBy owner: SettlingOperation) -> Operation? {
+    unstartedContent(awaitedBy: owner)
   }
 
   /// The owner's own quality of service, or that of the queue that is starting it.

@@ -1,3 +1,5 @@
+import Foundation
+
 /// An operation's view of its own composition. The only subclass is ``WorkSource`` of the engine.
 package class Composition: @unchecked Sendable {  // holds nothing
   /// The kind of composition, for drawings and timelines.
@@ -5,4 +7,7 @@ package class Composition: @unchecked Sendable {  // holds nothing
 
   /// Called when the owner is being started on this thread; its `main` may run on another.
   func ownerWillStart(_ owner: SettlingOperation) {}
+
+  /// The dependency of the unstarted owner that only the owner would start; nil if there is none.
+  func content(awaitedBy owner: SettlingOperation) -> Operation? { nil }
 }

@@ -42,11 +42,11 @@ extension OperationQueue {
     addOperation(operation)
     #else
     let context = ThreadContext.current
-    let (previous, own) = (context.told, operation as? SettlingOperation)
+    let (previous, own) = (context.entering, operation as? SettlingOperation)
     own?.state.apply { $0.note(.entersQueue) }
-    context.told = own
+    context.entering = own
     addOperation(operation)
-    context.told = previous
+    context.entering = previous
     operation.repeatReadiness()
     #endif
   }
@@ -131,7 +131,11 @@ extension SettlingOperation {
     context.told = previous
     if super.isReady { state.apply { $0.forgetReadiness() } }
     #else
+    let context = ThreadContext.current
+    let previous = context.told
+    context.told = self
     change()
+    context.told = previous
     #endif
   }
 }

@@ -95,6 +95,8 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
     static let beginsInMain = Flags(rawValue: 1 << 29)
     /// Linux: another operation of the package depends, or did, on this one.
     static let hasDependents = Flags(rawValue: 1 << 30)
+    /// This composition was found to contain an operation that can start.
+    static let canBegin = Flags(rawValue: 1 << 31)
   }
 
   @inline(__always)

@@ -13,7 +13,7 @@ extension SettlingOperation {
     if announced { didStart() }
     switch action {
     case .run:
-      if state.current.has([.hasDependencies, .needsNoSlot]) { prepareStart() }
+      if state.current.has([.hasDependencies, .needsNoSlot]), !prepareStart() { return }
       if !announced { announceStart() }
       if let hub {
         hub.deliver()
@@ -44,17 +44,21 @@ extension SettlingOperation {
     carryOut(action, telling: hub, announced: announced)
   }
 
-  private func prepareStart() {
-    if state.current.has(.hasDependencies) { requireReadiness() }
+  /// Returns false if the operation has failed, because it depends on an operation inside it.
+  private func prepareStart() -> Bool {
+    if state.current.has(.hasDependencies), let unmet = dependencies.first(where: { !$0.isFinished }) {
+      let content = composition?.content(awaitedBy: self)
+      require(
+        content != nil,
+        "\(OperationError.describe(self)) was started before its dependency \(OperationError.describe(unmet)) finished. "
+          + "Add it to an OperationQueue or a composite, or call run(): they wait for dependencies.")
+      let error = OperationError(circle: [self, content!])
+      discardWork()
+      settle(as: .failure, error: failure(unrunBecauseOf: error))
+      return false
+    }
     if state.current.has(.needsNoSlot) { composition?.ownerWillStart(self) }
-  }
-
-  private func requireReadiness() {
-    let unmet = dependencies.first { !$0.isFinished }
-    require(
-      unmet == nil,
-      "\(OperationError.describe(self)) was started before its dependency \(OperationError.describe(unmet!)) finished. "
-        + "Add it to an OperationQueue or a composite, or call run(): they wait for dependencies.")
+    return true
   }
 
   // MARK: - Settle

@@ -88,15 +88,22 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   }
 
   /// Whether all dependencies have finished. Queues read it of each operation that is added to
-  /// them.
+  /// them. Also true of a composition that depends on an operation inside it: it fails when it
+  /// starts.
   ///
   /// On Apple platforms, reading it before the start makes the operation count as waiting in a
   /// queue: if it settles, it finishes when it is started, and composites reject it.
   public override var isReady: Bool {
     #if !canImport(Darwin)
-    if state.current.has(.entersQueue), ThreadContext.current.told === self { return noteReadiness(false) }
+    if state.current.has(.entersQueue), ThreadContext.current.entering === self { return noteReadiness(false) }
     #endif
-    return noteReadiness(super.isReady || state.current.isFinished)
+    return noteReadiness(super.isReady || state.current.isFinished || awaitsItself)
+  }
+
+  /// Whether the operation has a dependency that only itself would start. Started, it fails.
+  private var awaitsItself: Bool {
+    state.current.phase == .pending && ThreadContext.current.told !== self
+      && composition?.content(awaitedBy: self) != nil
   }
 
   /// The importance of the work. Inside a composition without a queue, the higher of this, if it

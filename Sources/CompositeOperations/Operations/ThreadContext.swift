@@ -41,8 +41,10 @@ final class ThreadContext {
   /// The source that the worker turns to next.
   @exclusivity(unchecked) var next: Composition?
   /// The operation about which this thread is notifying Foundation, which may then read `isReady`
-  /// without a queue. On Linux, the one that it is adding to a queue.
+  /// without a queue.
   @exclusivity(unchecked) var told: SettlingOperation?
+  /// Linux: the operation that this thread is adding to a queue.
+  @exclusivity(unchecked) var entering: SettlingOperation?
   /// Linux: the operation with dependents whose end this thread is announcing to Foundation.
   @exclusivity(unchecked) var announcing: SettlingOperation?
   /// The turn of the worker, or lane, that owns this thread.

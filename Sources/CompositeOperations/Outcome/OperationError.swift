@@ -74,6 +74,20 @@ public struct OperationError: Error, Sendable {
   package static func describe(_ error: any Error) -> String { ErrorReport.sentence(of: error) }
 }
 
+extension OperationError {
+  /// - Parameters:
+  ///   - circle: each operation waits for the next, and the last one for the first.
+  ///   - endsInPlace: whether the last one waits for the place of the first in a composite with a
+  ///     limit.
+  init(circle: [Operation], endsInPlace: Bool = false) {
+    let shown = 8
+    var names = circle.prefix(shown).map { OperationError.describe($0) }
+    if circle.count > shown { names.append("\(circle.count - shown) more") }
+    names.append(OperationError.describe(circle[0]) + (endsInPlace ? ", which has its place" : ""))
+    self.init(.dependencyCircle, describing: names.joined(separator: " → "))
+  }
+}
+
 /// An operation with a type description of its own, because users do not know the name of its
 /// class.
 protocol DescribedOperation: Operation {

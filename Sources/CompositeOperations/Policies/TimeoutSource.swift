@@ -136,6 +136,9 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
 
   override var kind: OperationKind { .timeout }
 
+  /// The time passes while the operation waits.
+  override var beginsAtOnce: Bool { true }
+
   override func discardSteps() {
     _ = takeWrapped()
     timed = nil
