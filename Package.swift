@@ -179,7 +179,8 @@ for target in package.targets where target.type != .system {
   if treatsWarningsAsErrors { settings.append(.treatAllWarnings(as: .error)) }
   // With threads there is an object for each file, as SwiftPM expects.
   if compilesModulesAsAWhole {
-    settings.append(.unsafeFlags(["-whole-module-optimization", "-num-threads", "2", "-gnone"], .when(configuration: .debug)))
+    let flags = ["-whole-module-optimization", "-num-threads", "2", "-gnone"]
+    settings.append(.unsafeFlags(flags, .when(configuration: .debug)))
   }
   target.swiftSettings = settings
 }

@@ -47,8 +47,8 @@ struct DependencyCircles {
 
   /// Records what the search that began with child `tag` found.
   ///
-  /// - Parameter error: the error if it found a circle. Made outside the lock: the names in it may be
-  ///   the user's overrides.
+  /// - Parameter error: the error if it found a circle. Made outside the lock: the names in it may
+  ///   be the user's overrides.
   mutating func add(_ search: Search, _ error: OperationError?, tag: Int) {
     if let circle = search.found, let error {
       for operation in circle { findings[ObjectIdentifier(operation)] = Finding(operation: operation, error: error) }
@@ -68,8 +68,8 @@ struct DependencyCircles {
   /// One search, from a child that is about to wait. It calls the user's overrides, so it runs
   /// under no lock.
   ///
-  /// An operation that has not started and is not cancelled waits for its unfinished dependencies; a
-  /// composition waits for the operations inside it as well.
+  /// An operation that has not started and is not cancelled waits for its unfinished dependencies;
+  /// a composition waits for the operations inside it as well.
   struct Search {
     private struct Step {
       let operation: Operation

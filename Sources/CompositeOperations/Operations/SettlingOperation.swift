@@ -164,8 +164,8 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   /// Makes this operation wait for another before a queue or a composite starts it. Traps if it is
   /// this operation itself.
   ///
-  /// When an operation that depends on this one has finished, this one releases its dependencies. So
-  /// a chain in which you keep the last operation does not keep the others.
+  /// When an operation that depends on this one has finished, this one releases its dependencies.
+  /// So a chain in which you keep the last operation does not keep the others.
   open override func addDependency(_ operation: Operation) {
     require(
       operation !== self,

@@ -18,7 +18,8 @@ extension OperationManager {
   ///
   /// The sink is called with one event at a time, in the order in which things happened, under no
   /// lock: on the thread that made it happen or, if another thread is just telling something, on
-  /// that one, or on the thread of a task that waits for the manager or a handle. A manager without a sink pays nothing.
+  /// that one, or on the thread of a task that waits for the manager or a handle. A manager without
+  /// a sink measures nothing.
   ///
   /// - Parameter sink: the sink. Released when it was removed, or when the manager was released and
   ///   its last attempt has ended.

@@ -92,9 +92,9 @@ public final class OperationManager: Sendable {
       taskDefaults?.applied(to: task) ?? task, startImmediately: startImmediately, after: delay, timeout: timeout)
   }
 
-  /// Adds a task, and waits until it has settled and the sinks of the manager have received its end.
-  /// Cancelling the calling task cancels it; if that was cancelled before the call, it does not
-  /// execute.
+  /// Adds a task, and waits until it has settled and the sinks of the manager have received its
+  /// end. Cancelling the calling task cancels it; if that was cancelled before the call, it does
+  /// not execute.
   ///
   /// - Parameters:
   ///   - task: the task.
@@ -133,9 +133,9 @@ public final class OperationManager: Sendable {
     return group
   }
 
-  /// Adds several tasks, and waits until all have settled and the sinks of the manager have received
-  /// their ends. Cancelling the calling task cancels them; if that was cancelled before the call,
-  /// none executes.
+  /// Adds several tasks, and waits until all have settled and the sinks of the manager have
+  /// received their ends. Cancelling the calling task cancels them; if that was cancelled before
+  /// the call, none executes.
   ///
   /// - Parameters:
   ///   - tasks: the tasks.
@@ -209,8 +209,8 @@ public final class OperationManager: Sendable {
   // MARK: - The end
 
   /// Waits until all started tasks are done: none is delayed, intercepted, held, queued, executing,
-  /// reacted to or about to be requeued, and all completions have returned. Observers and sinks that
-  /// are called directly have then returned, too, and the events stand in their streams.
+  /// reacted to or about to be requeued, and all completions have returned. Observers and sinks
+  /// that are called directly have then returned, too, and the events stand in their streams.
   ///
   /// It does not wait for tasks that were not started. It waits for tasks that are added meanwhile,
   /// and for operations of timed-out tasks, until they have ended. It does not wait for an

@@ -21,9 +21,9 @@ extension Workflow {
 
   /// Runs the workflow, and waits until the run has ended; see ``makeOperation()``.
   ///
-  /// Returns when every task has finished. Hooks, the delegate and sinks have then returned, and the
-  /// events of the run stand in their streams. Cancelling the calling task cancels the run, if this
-  /// call began it. A task of the workflow must not await this: it would wait for itself.
+  /// Returns when every task has finished. Hooks, the delegate and sinks have then returned, and
+  /// the events of the run stand in their streams. Cancelling the calling task cancels the run, if
+  /// this call began it. A task of the workflow must not await this: it would wait for itself.
   ///
   /// - Throws: ``WorkflowError`` if a task failed; `CancellationError` if the run was cancelled.
   public func run() async throws {

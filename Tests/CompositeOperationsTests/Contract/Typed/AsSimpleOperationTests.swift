@@ -5,7 +5,8 @@ import OperationTimelines
 import TestSupport
 import Testing
 
-/// `asSimpleOperation()`: an operation of any type as one that policies and typed compositions take.
+/// `asSimpleOperation()`: an operation of any type as one that policies and typed compositions
+/// take.
 @Suite("Typed: asSimpleOperation", .hangLimit)
 struct AsSimpleOperationTests {
   private let clock = ManualClock()
