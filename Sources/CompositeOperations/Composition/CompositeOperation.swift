@@ -135,11 +135,17 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   }
 
   /// Begins to run the children. An override can prepare something, and calls `super.main()` last,
-  /// on every path: that also settles a composite that was cancelled meanwhile.
+  /// on every path: that also settles a composite that was cancelled meanwhile. Traps if it is
+  /// called twice.
   open override func main() {
-    #if DEBUG
-    noteEndsByItself()
-    #endif
+    let isFirst = state.apply { state in
+      defer { state.note(.endsByItself) }
+      return !state.has(.endsByItself)
+    }
+    require(
+      isFirst,
+      "super.main() of \(OperationError.describe(self)) was called twice, but a composite begins once. Call it once, as the "
+        + "last statement of main().")
     work.begin(for: self, in: operationQueue)
   }
 

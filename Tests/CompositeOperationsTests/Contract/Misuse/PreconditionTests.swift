@@ -25,6 +25,25 @@ struct PreconditionTests {
     try expect(result, says: "“ouroboros” (SimpleOperation<Int>) was made to depend on itself", "Remove")
   }
 
+  /// A composite that calls `super.main()` twice.
+  private final class Hasty: CompositeOperation, @unchecked Sendable {
+    override func main() {
+      super.main()
+      super.main()
+    }
+  }
+
+  @Test("10 super.main() called twice traps", arguments: [false, true])
+  func main_calledTwice_traps(isSequence: Bool) async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [isSequence] in
+      let child = SimpleOperation<Int> { _ in }
+      let hasty = isSequence ? Hasty(sequence: LinearSequence({ _ in child })) : Hasty(operations: [child])
+      hasty.name = "sync"
+      hasty.start()
+    }
+    try expect(result, says: "super.main() of “sync” (Hasty) was called twice", "begins once", "last statement")
+  }
+
   @Test("10 A negative maxConcurrentOperationCount other than the default constant traps")
   func limit_negative_traps() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
