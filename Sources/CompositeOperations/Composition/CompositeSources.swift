@@ -57,7 +57,8 @@ final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  
 
   override func nextStep(after previous: Operation?, count: Int) -> Step {
     do {
-      if let next = try sequence?.nextOperation(after: previous) {
+      // A child that a queue holds has not ended, and the composite fails.
+      if refusal(of: count)?.code != .alreadyInUse, let next = try sequence?.nextOperation(after: previous) {
         if count == 0 || !monitors.isEmpty { updateExpectedCount() }
         if let error = next.refusalAsNextOperation { return failure(adding: error, index: count, name: next.name) }
         return .run(next)

@@ -31,9 +31,8 @@ package final class ComposedOperation<Value: Sendable>: SimpleOperation<Value>, 
 
   override var wrapped: Operation? { work.namesake }
 
-  /// An operation queue reads this when the operation is added to it.
   package override var isReady: Bool {
-    work.takePlace(Place.next)
+    work.notePlaceInQueue(again: !mayBeInQueue)
     return super.isReady
   }
 

@@ -287,8 +287,9 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   private func carryOut(_ close: ParallelState.Close) {
     let context = ThreadContext.current
     let owned = joins ? state.withLock { $0.owned } : []
+    let refusals = refusals
     for tag in close.handedOut(of: count) where joins ? owned.contains(tag) : !close.abandoned.contains(tag) {
-      if let child = existingChild(tag), !child.isFinished { cancel(child, context) }
+      if let child = existingChild(tag), !child.isFinished, refusals[tag] == nil { cancel(child, context) }
     }
     for tag in close.abandoned.sorted() { abandonChild(tag, context) }
     for tag in close.notHandedOut.joined() where !close.left.contains(tag) { abandonChild(tag, context) }

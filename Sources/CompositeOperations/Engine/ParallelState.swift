@@ -171,6 +171,7 @@ struct ParallelState {
   /// awaited.
   mutating func join(_ tag: Int) -> Bool {
     guard phase == .running else { return false }
+    owned.remove(tag)
     joined.insert(tag)
     return true
   }

@@ -2,9 +2,9 @@ import Synchronization
 
 /// The global order of operations that wait for the same thing: lower numbers go first.
 ///
-/// An operation gets its number when it is added to a queue, started, or needed in a parallel
-/// composition, whichever is first; not when it begins to wait, which happens on many threads at
-/// once.
+/// An operation that a queue starts has the number of the moment when it was added, a child of a
+/// parallel composition that of its index, any other that of its start; not that of the moment when
+/// it begins to wait, which many operations do at once.
 enum Place {
   private static let last = Atomic(0)
 

@@ -6,7 +6,7 @@ import Synchronization
 final class ExecutionTree: Sendable {
   private let pools = LazyLockBox<[ObjectIdentifier: QueuePool]>([:])
   /// The queue whose slot the root occupies while it executes.
-  private let heldQueue: OperationQueue?
+  let heldQueue: OperationQueue?
 
   init(root: SettlingOperation) {
     heldQueue = root.executingQueue

@@ -156,7 +156,7 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
   }
 
   override func childIsJoined(_ number: Int) -> Bool {
-    state.withLock { !$0.isClosed }
+    state.withLock { $0.join(number) }
   }
 
   override func childWillWait(_ number: Int) -> Bool {

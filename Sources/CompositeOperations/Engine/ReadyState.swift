@@ -71,6 +71,12 @@ struct ReadyState {
 
   func owns(_ number: Int) -> Bool { owned.contains(number) }
 
+  /// Records that other code starts an operation. Returns false if none is awaited any more.
+  mutating func join(_ number: Int) -> Bool {
+    owned.remove(number)
+    return !isClosed
+  }
+
   /// Lets a claimed operation wait for its dependencies. Returns false if it may no longer start.
   mutating func park(_ number: Int) -> Bool {
     guard !isClosed else { return false }

@@ -11,8 +11,8 @@ struct Waits {
   /// enough.
   var pending: [Int: [DependencyWait]] = [:]
   var circles = DependencyCircles()
-  /// The errors of plain children in a circle of dependencies, which cannot hold an error
-  /// themselves.
+  /// The errors of children that cannot hold one themselves: plain ones in a circle of
+  /// dependencies, and those that a queue holds.
   var refused: [Int: OperationError] = [:]
   /// How often plain children were polled that are not ready for no known reason.
   var polls: [Int: Int] = [:]
@@ -44,8 +44,9 @@ extension WorkSource {
       return launchForeign(child, tag: tag, joins: joins, in: slot, context)
     }
     let child = child.asOwn
-    if joins, !owns(tag) {
+    if child.waitsInQueue || joins && !owns(tag) {
       guard child.takeOver() else {
+        guard joins else { return leaveToQueue(child, tag: tag) }
         // Monitors first: once the child is joined, the thread that ends the composition may report
         // its settlement.
         tellWillStart(child, tag: tag)
@@ -71,10 +72,13 @@ extension WorkSource {
     // A child that was cancelled before settles in `start()`, and never runs.
     let isTold = (state.phase != .pending || !state.has(.cancelled)) && tellWillStart(child, tag: tag)
     if state.has(.needsNoSlot) {
-      child.source?.inherited = environmentForChildren
-      if isLimiting { child.source?.inherited?.limit = LimitAround(self) }
-      child.source?.takePlace { place(of: tag) }
-      context.expect(child.source) { child.start() }
+      context.expect(child.source) {
+        child.start(byOwner: true) {
+          child.source?.inherited = environmentForChildren
+          if isLimiting { child.source?.inherited?.limit = LimitAround(self) }
+          child.source?.takePlace { place(of: tag) }
+        }
+      }
       return child.observe(self, tag: tag) ? .elsewhere : .finished
     }
     slot.willStart(child)
@@ -91,7 +95,9 @@ extension WorkSource {
     _ child: Operation, tag: Int, joins: Bool, in slot: any WorkSlot, _ context: ThreadContext
   ) -> Launch {
     if child.isFinished { return .finished }
-    if child.isExecuting || joins && !owns(tag) && child.isInQueue {
+    let isInQueue = child.isInQueue
+    if isInQueue, !joins { return leaveToQueue(child, tag: tag) }
+    if child.isExecuting || isInQueue {
       tellWillStart(child, tag: tag)
       if joins, !childIsJoined(tag) { return .left }
       ForeignOperations.observe(child, self, tag: tag)
@@ -166,7 +172,7 @@ extension WorkSource {
   /// The error of a child that an earlier search found in a circle of dependencies.
   @inline(__always)
   private func knownCircle(of child: Operation) -> OperationError? {
-    guard hasCircles.load(ordering: .acquiring) else { return nil }
+    guard hasRefusals.load(ordering: .acquiring) else { return nil }
     return waits.withLock { $0.circles.error(of: child) }
   }
 
@@ -194,7 +200,7 @@ extension WorkSource {
   /// Fails a child that can never start because it is in a circle of dependencies.
   private func refuse(_ child: Operation, tag: Int, _ error: OperationError, _ context: ThreadContext) -> Launch {
     // The other members of the circle become ready once this one has finished.
-    hasCircles.store(true, ordering: .releasing)
+    hasRefusals.store(true, ordering: .releasing)
     if let child = child as? SettlingOperation {
       context.runUserCode { _ = child.settle(as: .failure, error: child.failure(unrunBecauseOf: error)) }
       return child.observe(self, tag: tag) ? .elsewhere : .finished
@@ -203,17 +209,25 @@ extension WorkSource {
     return abandon(child, tag: tag, context) ? .finished : .elsewhere
   }
 
+  /// Fails a child that other code has added to a queue since the composition adopted it. The queue
+  /// runs it, and the composition does not wait for it.
+  private func leaveToQueue(_ child: Operation, tag: Int) -> Launch {
+    hasRefusals.store(true, ordering: .releasing)
+    waits.withLock { $0.refused[tag] = OperationError(.alreadyInUse, operation: child) }
+    return .finished
+  }
+
   /// The outcome of a child, as the composition sees it.
   final func outcome(of child: Operation, tag: Int) -> Outcome<any Sendable> {
     if let error = refusal(of: tag) { return .failure(error) }
     return child.anyOutcome ?? .success(())
   }
 
-  /// The error of a plain child in a circle of dependencies, which cannot hold it.
+  /// The error of a child that cannot hold it: see ``Waits/refused``.
   final func refusal(of tag: Int) -> OperationError? { refusals[tag] }
 
   final var refusals: [Int: OperationError] {
-    hasCircles.load(ordering: .acquiring) ? waits.withLock { $0.refused } : [:]
+    hasRefusals.load(ordering: .acquiring) ? waits.withLock { $0.refused } : [:]
   }
 
   /// Polls a plain operation that has no unfinished dependency and is still not ready.
@@ -264,8 +278,7 @@ extension WorkSource {
       }
       context.runUserCode {
         child.cancel()
-        // A queue that the child was also added to starts it at once: see `isInQueue`.
-        if !child.waitsInQueue { child.start() }
+        child.start(byOwner: true) {}
       }
       return !child.observe(observer, tag: tag)
     }

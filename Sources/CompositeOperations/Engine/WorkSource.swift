@@ -61,8 +61,8 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
   private final let hasStandby = Atomic(false)
   /// The children that wait for their dependencies.
   final let waits = LazyLockBox(Waits())
-  /// Whether a circle of dependencies was found among the children.
-  final let hasCircles = Atomic(false)
+  /// Whether a child was refused because a circle of dependencies or a queue holds it.
+  final let hasRefusals = Atomic(false)
   /// The monitors of the children.
   final let monitors = MonitorList()
   /// Whether the operation or one around it holds, or will hold when it continues, something that
@@ -91,8 +91,8 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
 
   /// Settles the children without running them, and then the owner.
   ///
-  /// If other code has settled the owner already, the source has no environment: a parent
-  /// composition may be setting one at this moment. The owner then does not wait for the children.
+  /// If other code has settled the owner already, the source has no environment. The owner then
+  /// does not wait for the children.
   func unwind() {
     preconditionFailure("abstract")
   }
@@ -197,9 +197,14 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
 
   // MARK: - Places
 
-  /// Gives the owner its place, when it is added to a queue or a composition starts it: before what
-  /// is added or started later. Does nothing the second time.
+  /// Gives the owner its place, when it starts: before what is started later. Does nothing the
+  /// second time.
   func takePlace(_ number: () -> Int) {}
+
+  /// Notes the place that the owner gets if a queue starts it, which it is perhaps being added to.
+  ///
+  /// - Parameter again: whether to replace the place that was noted before.
+  func notePlaceInQueue(again: Bool) {}
 
   /// Returns the place of a child that the composition starts.
   func place(of tag: Int) -> Int { Place.next() }

@@ -51,12 +51,14 @@ enum Workers {
   private static func startHere(_ operation: SettlingOperation) {
     // A dependency may have been added since this was dispatched.
     if operation.state.current.has(.hasDependencies), waits(operation) { return start(operation) }
+    // Other code may have added it to a queue since it was adopted, which starts it.
+    guard !operation.waitsInQueue else { return }
     let context = ThreadContext.current
     context.beWorker(urgency: operation.qualityOfService.urgency) {
       if operation.state.current.has(.needsNoSlot) {
-        context.expect(operation.source) { operation.start() }
+        context.expect(operation.source) { operation.start(byOwner: true) {} }
       } else {
-        context.runUserCode { operation.start() }
+        context.runUserCode { operation.start(byOwner: true) {} }
       }
       if let source = context.takeNext() { attend(to: source, context) }
     }

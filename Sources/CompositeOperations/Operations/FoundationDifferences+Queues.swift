@@ -89,6 +89,16 @@ extension SettlingOperation {
 
   // MARK: - The sign
 
+  /// Whether a queue may hold the operation. Still false while the queue that is taking it reads
+  /// `isReady`.
+  final var mayBeInQueue: Bool {
+    #if canImport(Darwin)
+    return state.current.has(.readinessWasRead)
+    #else
+    return QueueField.mayBeSet(of: self)
+    #endif
+  }
+
   /// Records that `isReady` is being read, and returns it.
   @inline(__always)
   final func noteReadiness(_ isReady: Bool) -> Bool {

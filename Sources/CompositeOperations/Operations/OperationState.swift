@@ -96,7 +96,9 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
     /// Linux: another operation of the package depends, or did, on this one.
     static let hasDependents = Flags(rawValue: 1 << 30)
     /// This composition was found to contain an operation that can start.
-    static let canBegin = Flags(rawValue: 1 << 31)
+    static let canBegin = Flags(rawValue: 1 << 7)
+    /// The queue that may hold the operation has started it.
+    static let startedByQueue = Flags(rawValue: 1 << 31)
   }
 
   @inline(__always)
@@ -122,20 +124,23 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
     case ignore
   }
 
-  mutating func start() -> StartAction {
-    if has(.finishesWhenStarted), !has(.started) {
+  /// - Parameter byOwner: whether the caller has adopted the operation; if not, it may be a queue.
+  mutating func start(byOwner: Bool = false) -> StartAction {
+    if has(.finishesWhenStarted) {
+      guard !byOwner, !has(.started) else { return .ignore }
       insert(.started)
       return .finish
     }
-    guard phase == .pending else {
-      // A queue also calls this for an operation that is just settling, and has removed it by now.
-      insert(.started)
-      return .ignore
-    }
+    // A queue also calls this for an operation that is just settling, and has removed it by now.
+    insert(byOwner || !has(.readinessWasRead) ? .started : [.started, .startedByQueue])
+    guard phase == .pending else { return .ignore }
     phase = .executing
-    insert(.started)
     return has(.cancelled) ? .settleCancelled : .run
   }
+
+  /// Whether the operation was started, by the queue if one may hold it: so it may finish. A queue
+  /// reads `isReady` before it starts an operation.
+  var isStartedForQueue: Bool { has(has(.readinessWasRead) ? .startedByQueue : .started) }
 
   // MARK: - Cancel
 
@@ -235,7 +240,7 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
     assert(phase == .settling, "publish() in \(phase)")
     phase = .settled
     if has(.isToldWhenSettled) { return .deliverCompletion }
-    guard finishing, has(.started), !has(.hasDependencies) else { return .finish }
+    guard finishing, isStartedForQueue, !has(.hasDependencies) else { return .finish }
     phase = .finished
     return .announce
   }
@@ -244,7 +249,8 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
   /// Returns false if the queue has started it in the meantime.
   mutating func deferFinish() -> Bool {
     assert(phase == .settled, "deferFinish() in \(phase)")
-    guard !has(.started) else { return false }
+    guard !isStartedForQueue else { return false }
+    rawValue &= ~Flags.started.rawValue
     insert(.finishesWhenStarted)
     return true
   }

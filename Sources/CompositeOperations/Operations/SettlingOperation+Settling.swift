@@ -9,10 +9,13 @@ extension SettlingOperation {
   ///   - hub: the hub that delivers `started`, if there is one.
   ///   - announced: whether key-value observers were notified that it will start.
   @inline(__always)
-  final func carryOut(_ action: OperationState.StartAction, telling hub: (any EventSink)? = nil, announced: Bool) {
+  final func carryOut(
+    _ action: OperationState.StartAction, telling hub: (any EventSink)? = nil, announced: Bool, _ prepare: () -> Void
+  ) {
     if announced { didStart() }
     switch action {
     case .run:
+      prepare()
       if state.current.has([.hasDependencies, .needsNoSlot]), !prepareStart() { return }
       if !announced { announceStart() }
       if let hub {
@@ -25,6 +28,7 @@ extension SettlingOperation {
       if state.current.phase == .executing, state.apply({ $0.returnFromMain() }) { HangWatch.current.watch(self) }
       #endif
     case .settleCancelled:
+      prepare()
       unwind()
     case .finish:
       finish()
@@ -34,14 +38,14 @@ extension SettlingOperation {
   }
 
   @inline(never)
-  final func startObserved(announced: Bool) {
+  final func startObserved(byOwner: Bool, announced: Bool, _ prepare: () -> Void) {
     // The event is posted in one step with the change of state, like all events: so they are in
     // order.
     let (action, hub) = StripedLock.withLock(of: self) {
-      let action = state.apply { $0.start() }
+      let action = state.apply { $0.start(byOwner: byOwner) }
       return (action, action == .run ? rareFields?.hub?.posting(.started) : nil)
     }
-    carryOut(action, telling: hub, announced: announced)
+    carryOut(action, telling: hub, announced: announced, prepare)
   }
 
   /// Returns false if the operation has failed, because it depends on an operation inside it.
@@ -115,8 +119,8 @@ extension SettlingOperation {
     if unstarted { discardWork() }
     if action == .deliverCompletion { ThreadContext.current.runUserCode { deliverCompletion() } }
     // Before parents and observers, which then find the work cancelled.
-    if byHand, state.current.has(.needsNoSlot) { wasSettledByHand() }
-    if action == .announce { announce() } else { conclude(unstarted: unstarted) }
+    if byHand, state.current.has([.needsNoSlot, .endsByItself]) { wasSettledByHand() }
+    if action == .announce { announce() } else { conclude() }
   }
 
   /// Waits until the outcome is readable, for a caller that was too late to settle or cancel.
@@ -128,11 +132,11 @@ extension SettlingOperation {
     Publication.wait { state.current.phase != .settling }
   }
 
-  private func conclude(unstarted: Bool) {
+  private func conclude() {
     // A queue finishes an operation that it holds with its `start()`. `super.cancel()` makes it
     // ready for Foundation, whatever its dependencies, so that this happens soon. Our own
     // `isCancelled` does not change.
-    if unstarted, isStartedByQueue, state.apply({ $0.deferFinish() }) {
+    if !state.current.isStartedForQueue, isStartedByQueue, state.apply({ $0.deferFinish() }) {
       tellFoundation { super.cancel() }
       (self as? any FinishingLater)?.finishWasDeferred()
       return

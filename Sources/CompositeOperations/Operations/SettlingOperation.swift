@@ -210,11 +210,21 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   /// nothing if the operation was started or has settled before. Traps if a dependency has not
   /// finished, unless the operation was cancelled.
   public override func start() {
+    start(byOwner: false) {}
+  }
+
+  /// Starts the operation, unless it was started or has settled.
+  ///
+  /// - Parameters:
+  ///   - byOwner: whether the caller has adopted the operation, and is not a queue. If a queue holds
+  ///     the operation as well, it finishes when the queue has started it, too.
+  ///   - prepare: called if this is the call that starts it, before anything else.
+  func start(byOwner: Bool, prepare: () -> Void) {
     let announces = willStart()
-    if let action = state.apply({ $0.has(.observed) ? nil : $0.start() }) {
-      carryOut(action, announced: announces)
+    if let action = state.apply({ $0.has(.observed) ? nil : $0.start(byOwner: byOwner) }) {
+      carryOut(action, announced: announces, prepare)
     } else {
-      startObserved(announced: announces)
+      startObserved(byOwner: byOwner, announced: announces, prepare)
     }
   }
 

@@ -22,7 +22,7 @@ final class ThreadContext {
     /// Cancel a composite that a composite runs.
     case cancel(Operation)
     /// Settle a composite that a composite will not run, without running it.
-    case unwind(Operation)
+    case unwind(SettlingOperation)
   }
 
   // Only its own thread uses these, in short accesses: not worth checking at run time.
@@ -108,7 +108,7 @@ final class ThreadContext {
       operation.cancel()
     case .unwind(let operation):
       operation.cancel()
-      operation.start()
+      operation.start(byOwner: true) {}
     }
   }
 
@@ -129,10 +129,10 @@ final class ThreadContext {
 
   /// Starts a child of a composition that is no composition itself.
   @inline(__always)
-  func startChild(_ child: Operation, qualityOfService: QualityOfService) {
+  func startChild(_ child: SettlingOperation, qualityOfService: QualityOfService) {
     let previous = self.qualityOfService
     self.qualityOfService = qualityOfService
-    runUserCode { child.start() }
+    runUserCode { child.start(byOwner: true) {} }
     self.qualityOfService = previous
   }
 }

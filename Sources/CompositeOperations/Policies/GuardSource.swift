@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// Runs one operation after its guards: the engine of `condition`, `exclusive`, `limited` and
 /// `guarded`.
@@ -39,6 +40,10 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
   private var isLent = false
   /// Called when the outer guard has returned the operation.
   private var whenReturned: [@Sendable () -> Void] = []
+  /// The number of the owner's ``Place``; 0 until it has started.
+  private(set) final var place = 0
+  /// The number that it gets if a queue starts it: that of the moment when it was added.
+  private let placeInQueue = Atomic(0)
 
   /// The dependencies of nested guards, which the outermost one notes before the others run.
   private final class Waited {
@@ -70,9 +75,18 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
   ///   - error: the error of a failure.
   func guardIsOver(as ending: OperationState.Ending, error: (any Error)?) {}
 
+  override final func takePlace(_ number: () -> Int) {
+    if place == 0 { place = number() }
+  }
+
+  override final func notePlaceInQueue(again: Bool) {
+    if again || placeInQueue.load(ordering: .relaxed) == 0 { placeInQueue.store(Place.next(), ordering: .relaxed) }
+  }
+
   override final func begin(for owner: SettlingOperation, in queue: OperationQueue?) {
     if waited == nil, owner.mayHaveDependencies { dependenciesOfOwner = owner.dependencies }
     bind(to: owner, queue: queue)
+    takePlace { environment.tree?.heldQueue == nil ? Place.next() : placeInQueue.load(ordering: .relaxed) }
     arrive()
     begin()
   }
@@ -204,6 +218,8 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
   }
 
   private func afterGuarding(_ guarded: Operation, _ previous: Operation?, _ count: Int) -> Step {
+    // Other code may have added it to a queue since it was taken over, which starts it.
+    if isOurs, (guarded as? SettlingOperation)?.waitsInQueue ?? guarded.isInQueue { isOurs = false }
     // An operation that was cancelled needs no further guard, nor one that this source would start
     // and that other code has settled.
     let isOver = isOurs ? guarded.isDecided : guarded.isCancelled

@@ -10,6 +10,7 @@ extension OperationState: ExpressibleByStringLiteral, CustomStringConvertible {
     ("adopted", .adopted), ("finishesWhenStarted", .finishesWhenStarted), ("needsNoSlot", .needsNoSlot),
     ("hasQualityOfService", .hasQualityOfService), ("endsByItself", .endsByItself), ("mainReturned", .mainReturned),
     ("watched", .watched), ("entersQueue", .entersQueue), ("beginsInMain", .beginsInMain),
+    ("startedByQueue", .startedByQueue),
   ]
 
   /// Reads the words that `description` writes.
@@ -40,7 +41,8 @@ extension OperationState: ExpressibleByStringLiteral, CustomStringConvertible {
 extension OperationState {
   /// All inputs of the machine.
   enum Input: Hashable, CaseIterable, Sendable {
-    case start, cancel, succeed, fail, settleCancelled, publish, publishFinishing, deferFinish, finish, announce
+    case start, startByOwner, readReadiness, cancel, succeed, fail, settleCancelled, publish, publishFinishing,
+      deferFinish, finish, announce
     case addObserver, addCompletion, addCancelHook, adopt, adoptForQueue, returnFromMain, beginWatch
 
     /// The only phase in which the winner of the settling may do this; nil if any caller may at any
@@ -50,7 +52,8 @@ extension OperationState {
       case .publish, .publishFinishing: .settling
       case .deferFinish, .finish: .settled
       case .announce: .finished
-      case .start, .cancel, .succeed, .fail, .settleCancelled, .addObserver, .addCompletion, .addCancelHook, .adopt,
+      case .start, .startByOwner, .readReadiness, .cancel, .succeed, .fail, .settleCancelled, .addObserver,
+        .addCompletion, .addCancelHook, .adopt,
         .adoptForQueue, .returnFromMain, .beginWatch:
         nil
       }
@@ -61,6 +64,11 @@ extension OperationState {
   mutating func apply(_ input: Input) -> String {
     switch input {
     case .start: "\(start())"
+    case .startByOwner: "\(start(byOwner: true))"
+    case .readReadiness:
+      {
+        note(.readinessWasRead); return "-"
+      }()
     case .cancel: "\(cancel())"
     case .succeed: text(settle(as: .success))
     case .fail: text(settle(as: .failure))

@@ -34,22 +34,45 @@ struct OperationStateTests {
       ("announced as-success", "no", nil))
   }
 
-  static let start = rows(
-    .start,
-    ("pending", "run", "executing started"),
-    ("pending cancelled", "settleCancelled", "executing started cancelled"),
-    ("executing started", "ignore", nil),
-    ("executing started cancelled", "ignore", nil),
-    // A queue starts an operation while another thread settles it unstarted: the settling thread
-    // must know.
-    ("settling as-success", "ignore", "settling as-success started"),
-    ("settling as-success started", "ignore", nil),
-    ("settled as-failure", "ignore", "settled as-failure started"),
-    ("settled as-failure started", "ignore", nil),
-    ("settled as-success finishesWhenStarted", "finish", "settled as-success finishesWhenStarted started"),
-    ("settled as-success finishesWhenStarted started", "ignore", nil),
-    ("finished as-success started", "ignore", nil),
-    ("announced as-cancelled started cancelled", "ignore", nil))
+  static let start =
+    rows(
+      .start,
+      ("pending", "run", "executing started"),
+      ("pending cancelled", "settleCancelled", "executing started cancelled"),
+      ("executing started", "ignore", nil),
+      ("executing started cancelled", "ignore", nil),
+      // A queue starts an operation while another thread settles it unstarted: the settling thread
+      // must know.
+      ("settling as-success", "ignore", "settling as-success started"),
+      ("settling as-success started", "ignore", nil),
+      ("settled as-failure", "ignore", "settled as-failure started"),
+      ("settled as-failure started", "ignore", nil),
+      ("settled as-success finishesWhenStarted", "finish", "settled as-success finishesWhenStarted started"),
+      ("settled as-success finishesWhenStarted started", "ignore", nil),
+      ("finished as-success started", "ignore", nil),
+      ("announced as-cancelled started cancelled", "ignore", nil),
+      // A queue may hold it.
+      ("pending readinessWasRead", "run", "executing readinessWasRead started startedByQueue"),
+      ("executing readinessWasRead started", "ignore", "executing readinessWasRead started startedByQueue"))
+    + rows(
+      .startByOwner,
+      ("pending", "run", "executing started"),
+      ("pending readinessWasRead cancelled", "settleCancelled", "executing readinessWasRead started cancelled"),
+      ("executing started", "ignore", nil),
+      ("settling as-success", "ignore", "settling as-success started"),
+      ("settled as-success started", "ignore", nil),
+      // Only the queue finishes it.
+      ("settled as-success finishesWhenStarted", "ignore", nil),
+      ("finished as-success started", "ignore", nil),
+      ("announced as-success started", "ignore", nil))
+    + rows(
+      .readReadiness,
+      ("pending", "-", "pending readinessWasRead"),
+      ("executing started", "-", "executing started readinessWasRead"),
+      ("settling as-success started", "-", "settling as-success started readinessWasRead"),
+      ("settled as-success started", "-", "settled as-success started readinessWasRead"),
+      ("finished as-success started", "-", "finished as-success started readinessWasRead"),
+      ("announced as-success started", "-", "announced as-success started readinessWasRead"))
 
   static let cancel = rows(
     .cancel,
@@ -116,9 +139,20 @@ struct OperationStateTests {
       (
         "settling as-success started isToldWhenSettled", "deliverCompletion",
         "settled as-success started isToldWhenSettled"
+      ),
+      // A queue may hold it, and has not started it.
+      ("settling as-success started readinessWasRead", "finish", "settled as-success started readinessWasRead"),
+      (
+        "settling as-success started readinessWasRead startedByQueue", "announce",
+        "finished as-success started readinessWasRead startedByQueue"
       ))
     + rows(
       .deferFinish,
+      (
+        "settled as-success started readinessWasRead", "later",
+        "settled as-success readinessWasRead finishesWhenStarted"
+      ),
+      ("settled as-success started readinessWasRead startedByQueue", "now", nil),
       ("settled as-success", "later", "settled as-success finishesWhenStarted"),
       ("settled as-success started", "now", nil))
     + rows(

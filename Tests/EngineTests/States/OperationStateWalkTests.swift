@@ -20,6 +20,8 @@ struct OperationStateWalkTests {
     var keepsListener = false
     var mainHasReturned = false
     var isWatched = false
+    /// Whether `start()` was called by what may be the queue that holds it.
+    var queueStarts = false
   }
 
   struct Life {
@@ -32,7 +34,7 @@ struct OperationStateWalkTests {
       guard let phase = input.phase else { return true }
       guard state.phase == phase else { return false }
       switch input {
-      case .deferFinish: return ledger.isUnstarted && !ledger.isDeferred
+      case .deferFinish: return (ledger.isUnstarted || state.has(.readinessWasRead)) && !ledger.isDeferred
       case .finish: return !ledger.isDeferred || ledger.finishesInStart
       default: return true
       }
@@ -54,7 +56,7 @@ struct OperationStateWalkTests {
 
     private func broken(by action: String, _ input: OperationState.Input, _ before: OperationState) -> String? {
       switch (input, action) {
-      case (.start, "run"), (.start, "settleCancelled"):
+      case (.start, "run"), (.start, "settleCancelled"), (.startByOwner, "run"), (.startByOwner, "settleCancelled"):
         if ledger.runs || ledger.settlesUnrun { return "it starts twice" }
         if ledger.ending != nil { return "it starts although it has settled" }
         return (action == "run") == before.has(.cancelled) ? "start() answers \(action) in \(before)" : nil
@@ -74,7 +76,10 @@ struct OperationStateWalkTests {
         if (action == "deliverCompletion") != ledger.keepsCompletion { return "a completion is lost, or made up" }
         return (action == "announce") == state.isFinished ? nil : "publish answers \(action) in \(state)"
       case (.deferFinish, "later"):
-        return ledger.runs || ledger.settlesUnrun ? "the finish waits for a start that has been" : nil
+        let hasStarted = before.has(.readinessWasRead) ? ledger.queueStarts : ledger.runs || ledger.settlesUnrun
+        return hasStarted ? "the finish waits for a start that has been" : nil
+      case (.startByOwner, "finish"):
+        return "it finishes behind the back of its queue"
       case (.announce, _):
         return (action == "tell") == ledger.keepsListener ? nil : "a listener is lost, or made up"
       case (.adopt, "yes"), (.adoptForQueue, "yes"):
@@ -90,9 +95,10 @@ struct OperationStateWalkTests {
     }
 
     private mutating func note(_ input: OperationState.Input, _ action: String) {
+      if input == .start, state.has(.readinessWasRead) { ledger.queueStarts = true }
       switch (input, action) {
-      case (.start, "run"): ledger.runs = true
-      case (.start, "settleCancelled"): ledger.settlesUnrun = true
+      case (.start, "run"), (.startByOwner, "run"): ledger.runs = true
+      case (.start, "settleCancelled"), (.startByOwner, "settleCancelled"): ledger.settlesUnrun = true
       case (.start, "finish"): ledger.finishesInStart = true
       case (.cancel, "callHooks"): ledger.callsHooks = true
       case (.deferFinish, "later"): ledger.isDeferred = true

@@ -10,6 +10,18 @@ struct CompositeRaceTests {
   enum Form: CaseIterable {
     case parallel, parallelWaitingForAll, sequential, nested, then, map, zip, all, firstSuccess, forEach
 
+    /// How many leaves run if all succeed.
+    fileprivate var leafCounts: ClosedRange<Int> {
+      switch self {
+      case .parallel, .parallelWaitingForAll, .forEach: 4...4
+      case .sequential, .all: 3...3
+      case .nested: 8...8
+      case .then, .zip: 2...2
+      case .map: 1...1
+      case .firstSuccess: 1...3
+      }
+    }
+
     fileprivate func make(_ leaf: @escaping @Sendable () -> SimpleOperation<Int>) -> any ComposableOperation {
       switch self {
       case .parallel: return CompositeOperation(operations: (0..<4).map { _ in leaf() })
@@ -72,6 +84,55 @@ struct CompositeRaceTests {
     default: Issue.record("\(type(of: operation)) has no completion")
     }
   }
+
+  /// Other code starts a child composition when the composition around it does.
+  @Test(arguments: Form.allCases, [false, true])
+  func start_ofChildByOtherCode_runsItOnce(form: Form, hasQueue: Bool) async {
+    let complaints = await Race.run(rounds: Scale.count(800, least: 50), threads: 2) { _, _ in
+      let runs = Locked(0)
+      let inner = form.make {
+        SimpleOperation {
+          runs.increment()
+          return 1
+        }
+      }
+      let queue = hasQueue ? OperationQueue(limit: 2) : nil
+      let outer = CompositeOperation(operations: [inner, SimpleOperation { 1 }], operationQueue: queue)
+      return Race.Round(bodies: [{ outer.start() }, { inner.start() }]) {
+        inner.waitUntilFinished()
+        outer.waitUntilFinished()
+        let code = ((outer.error as? CompositeError)?.failures.first?.error as? OperationError)?.code
+        return complaint(
+          "\(outer), \(inner), \(runs.current) runs",
+          unless: inner.anyOutcome?.value != nil && form.leafCounts.contains(runs.current)
+            && (outer.result?.count == 2 || code == .alreadyInUse))
+      }
+    }
+    #expect(complaints.isEmpty)
+  }
+
+  #if !canImport(Darwin)
+  /// Apple's Foundation rejects an operation that executes.
+  @Test func addToQueue_whileItsCompositionStartsIt_finishesInTheQueue() async {
+    let complaints = await Race.run(rounds: Scale.count(8_000, least: 200), threads: 2) { _, _ in
+      let (first, child) = (HeldOperation<Int>(), HeldOperation<Int>())
+      let queue = OperationQueue(limit: 1, suspended: true)
+      let composite = CompositeOperation(operations: [first, child])
+      composite.maxConcurrentOperationCount = 1
+      composite.start()
+      while !first.started.isOpen { sched_yield() }
+      return Race.Round(bodies: [{ first.finish(with: 1) }, { queue.addOperation(child) }]) {
+        child.finish(with: 5)
+        let wasFinished = child.isFinished
+        queue.isSuspended = false
+        composite.waitUntilFinished()
+        queue.waitUntilAllOperationsAreFinished()
+        return complaint("\(composite), \(child)", unless: !wasFinished && child.isFinished)
+      }
+    }
+    #expect(complaints.isEmpty)
+  }
+  #endif
 
   @Test func start_fromFourThreads_runsEachChildOnce() async {
     let all = Locked<[(CompositeOperation, Locked<Int>)]>([])

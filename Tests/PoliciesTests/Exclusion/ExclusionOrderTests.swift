@@ -49,6 +49,30 @@ struct ExclusionOrderTests {
     }
   }
 
+  @Test("8 Reading isReady gives an operation no place", arguments: [false, true])
+  func isReady_readBeforeTheStart_givesNoPlace(inComposite: Bool) async {
+    let order = await order(whenWaiting: ExclusionOrderTests.count) { operations in
+      for operation in operations.reversed() { _ = operation.isReady }
+      if inComposite { return CompositeOperation(operations: operations).start() }
+      for operation in operations { operation.start() }
+    }
+    #expect(order == Array(0..<ExclusionOrderTests.count))
+  }
+
+  // On Apple platforms, reading isReady is the only sign that an operation was added.
+  #if !canImport(Darwin)
+  @Test("8 Nor does it give a place to one that is added to a queue later")
+  func isReady_readBeforeAdding_givesNoPlace() async {
+    let queue = OperationQueue(limit: ExclusionOrderTests.count)
+    let order = await order(whenWaiting: ExclusionOrderTests.count) { operations in
+      for operation in operations.reversed() { _ = operation.isReady }
+      queue.add(operations)
+      for operation in operations.reversed() { _ = operation.isReady }
+    }
+    #expect(order == Array(0..<ExclusionOrderTests.count))
+  }
+  #endif
+
   @Test("8 The order of the children of a composite, of all and of forEach", arguments: 0...2)
   func startComposite_whileHeld_runsChildrenInOrder(form: Int) async {
     for _ in 0..<ExclusionOrderTests.rounds {

@@ -32,6 +32,24 @@ struct LimitTests {
     #expect(limit.isUnused)
   }
 
+  @Test func isReady_readBeforeTheStart_givesNoPlace() async {
+    let (limit, recorder, holder) = (SharedLimit(maxConcurrent: 1), EventRecorder<Int>(), HeldOperation<Int>())
+    let holding = holder.limited(by: limit)
+    await start(holding)
+    await holder.started.wait()
+    let operations = (0..<10).map { number in
+      SimpleOperation {
+        recorder.record(number)
+        return number
+      }.limited(by: limit)
+    }
+    for operation in operations.reversed() { #expect(operation.isReady) }
+    for operation in operations { await start(operation) }
+    holder.finish(with: 1)
+    for operation in operations { #expect(await settled(operation).value != nil) }
+    #expect(recorder.events == Array(0..<10))
+  }
+
   @Test func weights_count() async {
     let limit = SharedLimit(maxConcurrent: 5)
     let weight = Locked((now: 0, most: 0))

@@ -3,7 +3,7 @@ import OperationTimelines
 import TestSupport
 import Testing
 
-// For overrides of `start()`, which only the package may.
+// For overrides of `start(byOwner:prepare:)`, which only the package may.
 @testable import CompositeOperations
 
 /// Observing that begins just while an operation starts or ends.
@@ -13,11 +13,11 @@ struct WatchingRacesTests {
   private final class Hooked: CompositeOperation, @unchecked Sendable {  // set before the start
     var whenStarting: (() -> Void)?
 
-    override func start() {
+    override func start(byOwner: Bool, prepare: () -> Void) {
       let hook = whenStarting
       whenStarting = nil
       hook?()
-      super.start()
+      super.start(byOwner: byOwner, prepare: prepare)
     }
   }
 
@@ -54,11 +54,11 @@ struct WatchingRacesTests {
   private final class HookedLeaf: SimpleOperation<Int>, @unchecked Sendable {  // set before the start
     var whenStarting: (() -> Void)?
 
-    override func start() {
+    override func start(byOwner: Bool, prepare: () -> Void) {
       let hook = whenStarting
       whenStarting = nil
       hook?()
-      super.start()
+      super.start(byOwner: byOwner, prepare: prepare)
     }
   }
 

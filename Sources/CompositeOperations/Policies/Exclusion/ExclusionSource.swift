@@ -5,8 +5,6 @@ import Synchronization
 final class ExclusionSource: GuardSource, @unchecked Sendable {  // see the fields; one thread touches the rest
   private let categories: [ExclusionCategory]
   private let registry: ExclusionRegistry
-  /// The number of the operation's ``Place``; 0 until it has one.
-  private let place = Atomic(0)
   private var reservation: ExclusionReservation?
   private var answer: ExclusionRegistry.Answer?
 
@@ -14,11 +12,6 @@ final class ExclusionSource: GuardSource, @unchecked Sendable {  // see the fiel
     self.categories = categories
     self.registry = registry
     super.init(guarded)
-  }
-
-  override func takePlace(_ number: () -> Int) {
-    guard place.load(ordering: .relaxed) == 0 else { return }
-    _ = place.compareExchange(expected: 0, desired: number(), ordering: .relaxed)
   }
 
   /// Gets in line inside `start()`, so that operations stand in line in the order of their starts.
@@ -29,11 +22,10 @@ final class ExclusionSource: GuardSource, @unchecked Sendable {  // see the fiel
   }
 
   private func getInLine(for guarded: Operation) {
-    takePlace(Place.next)
     let reservation = ExclusionReservation(in: registry, for: guarded, named: ownerName, around: environment.held)
     self.reservation = reservation
     isHolder.store(true, ordering: .relaxed)
-    answer = registry.request(categories, for: reservation, place: place.load(ordering: .relaxed))
+    answer = registry.request(categories, for: reservation, place: place)
   }
 
   override func nextGuard(for guarded: Operation, after previous: Operation?) -> Step? {

@@ -5,8 +5,6 @@ import Synchronization
 final class LimitSource: GuardSource, @unchecked Sendable {  // see the fields; one thread at a time uses the rest
   private let limit: SharedLimit
   private let weight: Int
-  /// The number of the operation's ``Place``; 0 until it has one.
-  private let place = Atomic(0)
   private var reservation: LimitReservation?
 
   init(_ guarded: Operation, by limit: SharedLimit, weight: Int) {
@@ -18,11 +16,6 @@ final class LimitSource: GuardSource, @unchecked Sendable {  // see the fields; 
     super.init(guarded)
   }
 
-  override func takePlace(_ number: () -> Int) {
-    guard place.load(ordering: .relaxed) == 0 else { return }
-    _ = place.compareExchange(expected: 0, desired: number(), ordering: .relaxed)
-  }
-
   /// Gets in line inside `start()`, so that operations stand in line in the order of their starts.
   /// An operation that has to wait for a slot after that gets in line later, as with `exclusive`.
   override func arrive(for guarded: Operation) {
@@ -30,11 +23,10 @@ final class LimitSource: GuardSource, @unchecked Sendable {  // see the fields; 
   }
 
   private func getInLine() {
-    takePlace(Place.next)
     let reservation = LimitReservation(in: limit, weight: weight, around: environment.held)
     self.reservation = reservation
     isHolder.store(true, ordering: .relaxed)
-    limit.request(reservation, place: place.load(ordering: .relaxed))
+    limit.request(reservation, place: place)
   }
 
   override func nextGuard(for guarded: Operation, after previous: Operation?) -> Step? {
