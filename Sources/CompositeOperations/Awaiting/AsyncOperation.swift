@@ -3,7 +3,8 @@ import Foundation
 /// An operation that runs an `async` closure in a task of its own.
 ///
 /// Cancelling the operation cancels the task; a value that the closure returns after that is
-/// discarded. A `CancellationError` that it throws settles the operation as cancelled. The task
+/// discarded. A `CancellationError` that it throws settles the operation as cancelled. If your code
+/// settles the operation, with `finish(with:)` for example, the task is cancelled, too. The task
 /// keeps the operation alive until the closure returns.
 public final class AsyncOperation<Value: Sendable>: SimpleOperation<Value>, @unchecked Sendable {  // see the fields
   private enum Work {
@@ -16,6 +17,8 @@ public final class AsyncOperation<Value: Sendable>: SimpleOperation<Value>, @unc
   @exclusivity(unchecked) private var work: Work?
   // Guarded by the striped lock.
   @exclusivity(unchecked) private var task: Task<Void, Never>?
+  /// Whether the operation was cancelled or other code has settled it. Guarded by the same lock.
+  @exclusivity(unchecked) private var isStopped = false
 
   deinit {
     if work != nil { ReleaseList.release(&work) }
@@ -86,15 +89,20 @@ public final class AsyncOperation<Value: Sendable>: SimpleOperation<Value>, @unc
           case .reporting(let work): try await work(ProgressReporter(for: self))
           }
         forgetTask()
-        finish(with: value)
+        settle(value: value)
+      } catch is CancellationError {
+        forgetTask()
+        settle(as: .cancelled)
       } catch {
         forgetTask()
-        reject(with: error)
+        settle(as: .failure, error: error)
       }
     }
-    // A concurrent cancel either finds the task here, or has set `isCancelled` before the check.
-    StripedLock.withLock(of: self) { if !state.current.isSettled { self.task = task } }
-    if isCancelled { task.cancel() }
+    let isStopped = StripedLock.withLock(of: self) {
+      if !state.current.isSettled { self.task = task }
+      return self.isStopped
+    }
+    if isStopped { task.cancel() }
   }
 
   /// The priority derived from the quality of service. A detached task inherits none.
@@ -116,7 +124,19 @@ public final class AsyncOperation<Value: Sendable>: SimpleOperation<Value>, @unc
 
   /// Cancels the task.
   public override func didCancel() {
-    StripedLock.withLock(of: self) { task }?.cancel()
+    stop()
+  }
+
+  override func wasSettledByHand() {
+    stop()
+  }
+
+  private func stop() {
+    let task = StripedLock.withLock(of: self) {
+      isStopped = true
+      return self.task.take()
+    }
+    task?.cancel()
   }
 
   override func discardWork() {

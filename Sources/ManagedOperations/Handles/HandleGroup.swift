@@ -14,7 +14,8 @@ import Foundation
 /// tasks, and it settles as cancelled when they have settled. Without tasks it succeeds when it is
 /// started. A task whose handle has dependencies starts when these have finished. Like a handle the
 /// group takes no slot in a composite, and does not belong in the queue in which its manager
-/// executes attempts. `start()` and `cancel()` may be called any number of times.
+/// executes attempts. `start()` and `cancel()` may be called any number of times. If you settle it
+/// yourself while it executes, it cancels all tasks.
 public final class HandleGroup<Value: Sendable>:
   SimpleOperation<[Outcome<Value>]>, @unchecked Sendable  // constants
 {
@@ -49,6 +50,7 @@ public final class HandleGroup<Value: Sendable>:
 
   /// Starts the tasks: all of them, or the first.
   public override func main() {
+    _ = observe(self, tag: Role.settled.rawValue)
     // Between two of its tasks, and until its completion has run, the manager is not idle.
     owner.groupStarted(inOrder ? handles.map(\.id) : [])
     // Here rather than by the composite, so that the tasks come before those that are added next.
@@ -85,6 +87,8 @@ extension HandleGroup: UnwindingLater {
 extension HandleGroup: SettlementObserver {
   private enum Role: Int {
     case started, cancelledBefore
+    /// The group has settled.
+    case settled
   }
 
   /// The composite keeps the group alive from now on, until all tasks have settled.
@@ -93,8 +97,12 @@ extension HandleGroup: SettlementObserver {
     composite.start()
   }
 
-  /// All tasks have settled, or then the group itself.
+  /// All tasks have settled, or the group has.
   package func operationDidSettle(_ operation: Operation, tag: Int) {
+    if tag == Role.settled.rawValue {
+      if composite.outcome == nil { _ = cancelTasks() }
+      return
+    }
     guard operation !== self else { return owner.groupEnded() }
     settle(with: composite.outcome ?? .cancelled)
     // After its observers, which another thread may be calling.

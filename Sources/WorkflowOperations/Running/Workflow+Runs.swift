@@ -14,7 +14,8 @@ extension Workflow {
   ///
   /// It belongs to that one run; later changes to the workflow do not change its outcome, which is
   /// the workflow, a ``WorkflowError``, or cancelled. A run that ends with tasks that were reset
-  /// meanwhile and not started again is cancelled, too.
+  /// meanwhile and not started again is cancelled, too. If your code settles it, with
+  /// `finish(with:)` for example, the run that it began is cancelled.
   public func makeOperation() -> SimpleOperation<Workflow> {
     makeRun(startsEverything: true, joins: true)
   }
@@ -77,7 +78,8 @@ extension Workflow {
       return (start, storage.state.conclude())
     }
     guard let (start, effects) = begun else { return }
-    if case .begins = start {
+    if case .begins(let number) = start {
+      if !operation.observe(self, tag: number) { operationDidSettle(operation, tag: number) }
       // Lets tasks start, unless the workflow is suspended.
       applyLimits(to: operation)
     }
@@ -121,6 +123,17 @@ extension Workflow {
     let outcome = end.settlement.outcome(of: self)
     run.operation.settle(with: outcome)
     for joined in run.joined { joined.settle(with: outcome) }
+  }
+}
+
+extension Workflow: SettlementObserver {
+  /// The operation of a run has settled. If the run is still under way, other code settled it.
+  package func operationDidSettle(_ operation: Operation, tag number: Int) {
+    guard let driven = storage.withLock({ $0.runs[number]?.operation }) else { return }
+    Unwinding.perform { [self] in
+      input { $0.runWasCancelled(number) }
+      driven.cancelAll()
+    }
   }
 }
 

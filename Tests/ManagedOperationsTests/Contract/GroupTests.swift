@@ -169,6 +169,20 @@ import Testing
     #expect(recorder.events == Array(0..<6))
   }
 
+  @Test(arguments: [true, false])
+  func settledFromOutside_cancelsItsTasks(inOrder: Bool) async {
+    let manager = OperationManager(clock: ManualClock())
+    let work = NeverFinishingOperation<Int>()
+    let group = manager.add(
+      contentsOf: [AnyManagedTask(makeOperation: { work }), AnyManagedTask(makeOperation: { succeeding(1) })],
+      inOrder: inOrder)
+    await work.started.wait()
+    #expect(group.finish(with: []))
+    await work.cancelRequested.wait()
+    await manager.waitUntilIdle()
+    #expect(group.result?.isEmpty == true && group.handles.allSatisfy(\.isFinished))
+  }
+
   @Test func inOrder_memberStartedByItself_isAwaitedInItsTurn() async throws {
     let manager = OperationManager(clock: ManualClock())
     let operations = (0..<3).map { _ in HeldOperation<Int>() }

@@ -18,6 +18,20 @@ struct RunTests {
     #expect(workflow.outcome?.word == "success")
   }
 
+  @Test("A run whose operation is settled by other code is cancelled")
+  func settle_ofItsOperation_cancelsTheRun() async {
+    let workflow = Workflow()
+    let held = workflow.addHeld("held")
+    let operation = workflow.makeOperation()
+    await onWorker { operation.start() }
+    let attempt = await held.attempt(1)
+    #expect(operation.finish(with: workflow))
+    #expect(attempt.isCancelled)
+    attempt.settle(with: .cancelled)
+    await workflow.untilIdle()
+    #expect(held.task.state == .cancelled && operation.result === workflow)
+  }
+
   @Test(
     "Independent branches go on after a failure; the error has every failure, and every blocked task with its cause")
   func run_withFailures_tellsAll() async throws {

@@ -49,6 +49,85 @@ struct AsyncOperationTests {
     }
   }
 
+  /// An operation whose task waits until it is cancelled, and opens the second gate then.
+  private func waiting() -> (operation: AsyncOperation<Int>, started: Gate, stopped: Gate) {
+    let (started, stopped) = (Gate(), Gate())
+    let operation = AsyncOperation<Int> {
+      started.open()
+      defer { stopped.open() }
+      try await Gate().waitUnlessCancelled()
+      return 1
+    }
+    return (operation, started, stopped)
+  }
+
+  static let endings: [Outcome<Int>] = [
+    .success(5), .failure(TestError.first), .failure(CancellationError()), .cancelled,
+  ]
+
+  @Test("3.1.6 Settled by other code, it cancels its task", arguments: endings.indices)
+  func settle_whileExecuting_cancelsTheTask(index: Int) async {
+    let (operation, started, stopped) = waiting()
+    operation.start()
+    await started.wait()
+    #expect(operation.settle(with: AsyncOperationTests.endings[index]))
+    await stopped.wait()
+    #expect(operation.isFinished && operation.outcome?.value == AsyncOperationTests.endings[index].value)
+  }
+
+  @Test("3.1.6 Settled right after its start, before the task ran, it cancels its task")
+  func settle_rightAfterStart_cancelsTheTask() async {
+    for _ in 0..<200 {
+      let (operation, _, stopped) = waiting()
+      await withTaskGroup { group in
+        group.addTask { operation.start() }
+        group.addTask {
+          await until(operation.isExecuting)
+          operation.finish(with: 5)
+        }
+      }
+      await stopped.wait()
+      #expect(operation.result == 5)
+    }
+  }
+
+  @Test("3.1.6 A task that settles its operation is not cancelled by that", arguments: [false, true])
+  func work_returning_isNotCancelled(fails: Bool) async {
+    for _ in 0..<200 {
+      let wasCancelled = EventRecorder<Bool>()
+      let operation = AsyncOperation<Int> {
+        if fails { throw TestError.first }
+        return 1
+      }
+      operation.completion = { _ in wasCancelled.record(Task.isCancelled) }
+      _ = await outcomeOfStarting(operation)
+      #expect(wasCancelled.events == [false])
+    }
+  }
+
+  /// What contains an operation, and settles with its value.
+  static let containers: [@Sendable (SimpleOperation<Int>) -> SimpleOperation<Int>] = [
+    { $0.map { $0 } }, { $0.then { value in SimpleOperation { value } } }, { $0.mapAsync { $0 } },
+    { $0.recover { _ in SimpleOperation { 0 } } }, { $0.settled().map { try $0.get() } },
+    { zip($0, HeldOperation<Int>(settlesWhenCancelled: true)).map { $0.0 } }, { all([$0]).map { $0[0] } },
+    { allSettled([$0]).map { try $0[0].get() } }, { firstSuccess(of: [$0]) },
+    { operation in forEach([0], maxConcurrent: 1) { _ in operation }.map { $0[0] } },
+    { $0.timeout(.seconds(1), clock: ManualClock()) }, { $0.exclusive("settled by others") },
+    { $0.limited(by: SharedLimit(maxConcurrent: 1)) },
+    { operation in succeeding(1).mapAsync { _ in try await operation.run() } },
+  ]
+
+  @Test("3.1.6 What contains it is settled by other code: it cancels the task", arguments: containers.indices)
+  func settle_ofContainer_cancelsTheTask(index: Int) async {
+    let (operation, started, stopped) = waiting()
+    let container = AsyncOperationTests.containers[index](operation)
+    await onWorker { container.start() }
+    await started.wait()
+    #expect(container.finish(with: 5))
+    await stopped.wait()
+    #expect(container.result == 5)
+  }
+
   @Test("3.1.6 A thrown CancellationError is .cancelled, without any cancel")
   func work_throwingCancellationError_isCancelled() async {
     let operation = AsyncOperation<Int> { throw CancellationError() }
