@@ -2,7 +2,8 @@ import Synchronization
 
 /// An event that counts the events of its stream that were dropped.
 package protocol CountedEvent: Sendable {
-  /// How many events the stream dropped before this one. Set when the reader takes the event.
+  /// How many events the stream dropped before this one. Inside the stream, until the reader takes
+  /// the event: the number of the event.
   var droppedCount: Int { get set }
 }
 
@@ -13,32 +14,18 @@ package protocol CountedEvent: Sendable {
 package final class EventFeed<Event: CountedEvent>: Sendable {
   package typealias BufferingPolicy = AsyncStream<Event>.Continuation.BufferingPolicy
 
-  private struct Numbered {
-    let number: Int
-    let event: Event
-  }
-
   private struct State {
     var lastNumber = 0
     /// The events to put into the stream; nil for its end.
-    var waiting: [Numbered?] = []
-    var isPutting = false
+    var outbox = Outbox<Event?>()
 
     /// Returns whether the caller must put the waiting events into the stream.
     mutating func enqueue(_ event: Event?) -> Bool {
+      var event = event
       if event != nil { lastNumber += 1 }
-      waiting.append(event.map { Numbered(number: lastNumber, event: $0) })
-      defer { isPutting = true }
-      return !isPutting
-    }
-
-    mutating func takeBatch() -> [Numbered?]? {
-      guard !waiting.isEmpty else {
-        isPutting = false
-        return nil
-      }
-      defer { waiting = [] }
-      return waiting
+      event?.droppedCount = lastNumber
+      outbox.append(event)
+      return outbox.beginDelivery()
     }
   }
 
@@ -49,7 +36,7 @@ package final class EventFeed<Event: CountedEvent>: Sendable {
 
   /// Where the events go.
   private enum Destination {
-    case stream(AsyncStream<Numbered>.Continuation)
+    case stream(AsyncStream<Event>.Continuation)
     case tap(@Sendable (Event) -> Void)
   }
 
@@ -79,26 +66,16 @@ package final class EventFeed<Event: CountedEvent>: Sendable {
 
   /// Makes a stream and its feed.
   package static func makeStream(bufferingPolicy: BufferingPolicy) -> (stream: AsyncStream<Event>, feed: EventFeed) {
-    let (numbered, continuation) = AsyncStream.makeStream(of: Numbered.self, bufferingPolicy: policy(bufferingPolicy))
+    let (numbered, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: bufferingPolicy)
     let reading = Reading()
     // `AsyncStream` itself does not tell the reader which events it drops.
     let stream = AsyncStream<Event>(unfolding: {
       var iterator = numbered.makeAsyncIterator()
-      guard let next = await iterator.next() else { return nil }
-      var event = next.event
-      event.droppedCount = next.number - reading.takenCount.add(1, ordering: .relaxed).newValue
+      var event = await iterator.next()
+      if event != nil { event?.droppedCount -= reading.takenCount.add(1, ordering: .relaxed).newValue }
       return event
     })
     return (stream, EventFeed(.stream(continuation)))
-  }
-
-  private static func policy(_ policy: BufferingPolicy) -> AsyncStream<Numbered>.Continuation.BufferingPolicy {
-    switch policy {
-    case .unbounded: .unbounded
-    case .bufferingOldest(let limit): .bufferingOldest(limit)
-    case .bufferingNewest(let limit): .bufferingNewest(limit)
-    @unknown default: .bufferingNewest(1024)
-    }
   }
 
   /// Calls `action` when the stream ends: the feed ended, or the reader was released or cancelled.
@@ -124,9 +101,9 @@ package final class EventFeed<Event: CountedEvent>: Sendable {
     }
   }
 
-  private func add(_ event: Event?, to continuation: AsyncStream<Numbered>.Continuation) {
+  private func add(_ event: Event?, to continuation: AsyncStream<Event>.Continuation) {
     guard state.withLock({ $0.enqueue(event) }) else { return }
-    while let batch = state.withLock({ $0.takeBatch() }) {
+    while let batch = state.withLock({ $0.outbox.nextDelivery() }) {
       for next in batch {
         if let next { continuation.yield(next) } else { continuation.finish() }
       }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Notifies the observers of one operation.
 final class ObserverHub: EventSink, @unchecked Sendable {  // the state is behind a lock; the weak reference is set once
-  private let state = LockBox(ObserverState())
+  let state = LockBox(ObserverState())
   private weak var operation: SettlingOperation?
 
   init(of operation: SettlingOperation) {
@@ -14,15 +14,6 @@ final class ObserverHub: EventSink, @unchecked Sendable {  // the state is behin
   func posting(_ event: OperationEvent) -> (any EventSink)? {
     state.withLock { $0.post(event) } ? self : nil
   }
-
-  /// Posts an event of an operation inside this one. Returns whether the caller must call
-  /// ``deliver()``.
-  func postInner(_ event: OperationEvent, of operation: Operation) -> Bool {
-    state.withLock { $0.postInner(event, of: operation) }
-  }
-
-  /// Runs a closure inside the lock.
-  func whileLocked<R>(_ body: (inout ObserverState) -> R) -> R { state.withLock { body(&$0) } }
 
   /// Whether no more events will come. Read under no lock.
   var isOver: Bool { operation?.state.current.isSettled ?? true }
@@ -61,11 +52,6 @@ final class ObserverHub: EventSink, @unchecked Sendable {  // the state is behin
 
   func remove(_ record: ObserverRecord) {
     if state.withLock({ $0.remove(record) }) { operation?.cancel() }
-  }
-
-  var cancelsWhenLastLeaves: Bool {
-    get { state.withLock { $0.cancelsWhenLastLeaves } }
-    set { state.withLock { $0.cancelsWhenLastLeaves = newValue } }
   }
 }
 

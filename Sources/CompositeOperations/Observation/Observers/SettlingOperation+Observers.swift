@@ -59,9 +59,13 @@ extension SettlingOperation {
   /// and event streams both count, telemetry sinks do not. An operation that never had an observer
   /// is not cancelled. Setting this after the last observer has left does nothing.
   public final var cancelsWhenLastObserverLeaves: Bool {
-    get { StripedLock.withLock(of: self) { rareFields?.observerHub }?.cancelsWhenLastLeaves ?? false }
+    get {
+      let hub = StripedLock.withLock(of: self) { rareFields?.observerHub }
+      return hub?.state.withLock { $0.cancelsWhenLastLeaves } ?? false
+    }
     set {
-      if newValue || cancelsWhenLastObserverLeaves { withHub { $0 }?.cancelsWhenLastLeaves = newValue }
+      guard newValue || cancelsWhenLastObserverLeaves else { return }
+      withHub { $0 }?.state.withLock { $0.cancelsWhenLastLeaves = newValue }
     }
   }
 
@@ -76,7 +80,7 @@ extension SettlingOperation {
       let fields = makeRareFields()
       if let hub = fields.observerHub { return body(hub) }
       let hub = ObserverHub(of: self)
-      if state.current.phase != .pending { hub.whileLocked { $0.hasBegun = true } }
+      if state.current.phase != .pending { hub.state.withLock { $0.hasBegun = true } }
       fields.hub = hub
       return body(hub)
     }

@@ -131,7 +131,7 @@ final class TreeObserverMonitor: SourceMonitor, @unchecked Sendable {  // weak l
 
 extension ObserverHub {
   fileprivate func post(_ event: OperationEvent, ofInner operation: Operation) {
-    if postInner(event, of: operation) { deliver() }
+    if state.withLock({ $0.postInner(event, of: operation) }) { deliver() }
   }
 
   /// Watches an operation for tree observers from now on. It is the operation of this hub, or
@@ -140,7 +140,7 @@ extension ObserverHub {
     // A settled operation has no more events. An operation that several composites wait for may
     // have settled.
     guard !operation.state.current.isSettled else { return }
-    guard let source = operation.source, beginWalk(from: source, of: operation) else { return }
+    guard let source = operation.source, watch(source, of: operation, beginsWalk: true) else { return }
     // All are retained until the end, so that no identity is reused. A loop, because trees may be
     // deep.
     var found = [source]
@@ -150,37 +150,28 @@ extension ObserverHub {
       found[next].forEachChild { child, _ in
         // Children that wait are included, because their starts may have been reported already.
         guard !child.isFinished, let child = child as? SettlingOperation, let inner = child.source,
-          known.insert(ObjectIdentifier(inner)).inserted, watch(inner, of: child)
+          known.insert(ObjectIdentifier(inner)).inserted, watch(inner, of: child, beginsWalk: false)
         else { return }
         found.append(inner)
       }
       next += 1
     }
-    whileLocked { $0.treeWalks -= 1 }
+    state.withLock { $0.treeWalks -= 1 }
   }
 
-  /// Begins a search of a composition. Returns false if there is nothing to search now.
-  private func beginWalk(from source: WorkSource, of owner: SettlingOperation) -> Bool {
+  /// Watches one composition. Returns whether it must be searched now.
+  ///
+  /// - Parameter beginsWalk: whether the search begins with this composition.
+  private func watch(_ source: WorkSource, of owner: SettlingOperation, beginsWalk: Bool) -> Bool {
     let monitor = TreeObserverMonitor.ofSource(source, of: owner)
-    return whileLocked { state in
-      guard watch(owner, by: monitor, isWalking: state.treeWalks > 0) else { return false }
-      state.treeWalks += 1
+    return state.withLock { state in
+      // Another search that is under way may not yet have searched the compositions that it
+      // watches. Without one, everything inside a watched composition is watched.
+      let isWalking = state.treeWalks > (beginsWalk ? 0 : 1)
+      // An operation that has not started is searched when it starts.
+      guard monitor.add(self) || isWalking, owner.state.current.phase != .pending else { return false }
+      if beginsWalk { state.treeWalks += 1 }
       return true
     }
-  }
-
-  /// Does the same within a search that has begun.
-  private func watch(_ source: WorkSource, of owner: SettlingOperation) -> Bool {
-    let monitor = TreeObserverMonitor.ofSource(source, of: owner)
-    return whileLocked { watch(owner, by: monitor, isWalking: $0.treeWalks > 1) }
-  }
-
-  /// - Parameter isWalking: whether another search is under way. Such a search may not yet have
-  ///   searched the compositions that it watches. If false, everything inside a watched composition
-  ///   is watched.
-  private func watch(_ owner: SettlingOperation, by monitor: TreeObserverMonitor, isWalking: Bool) -> Bool {
-    guard monitor.add(self) || isWalking else { return false }
-    // An operation that has not started is searched when it starts.
-    return owner.state.current.phase != .pending
   }
 }

@@ -39,24 +39,19 @@ final class FoundationProgress: Progress, @unchecked Sendable {  // locked; the 
     }
 
     private mutating func beginWriting() -> Bool {
-      guard !isWriting, next != nil else { return false }
-      isWriting = true
-      return true
-    }
-
-    private var next: Write? {
-      if isDeterminate, written != units { return .units(units, isFirst: written == nil) }
-      return end == .due ? .cancel : nil
+      defer { isWriting = true }
+      return !isWriting
     }
 
     mutating func nextToWrite() -> Write? {
-      let next = next
-      switch next {
-      case .units(let units, _): written = units
-      case .cancel: end = .written
-      case nil: isWriting = false
+      if isDeterminate, written != units {
+        defer { written = units }
+        return .units(units, isFirst: written == nil)
       }
-      return next
+      isWriting = end == .due
+      guard isWriting else { return nil }
+      end = .written
+      return .cancel
     }
   }
 

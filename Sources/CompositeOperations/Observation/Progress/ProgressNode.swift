@@ -99,12 +99,11 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
   func leaf(_ make: () -> FoundationProgress) -> FoundationProgress {
     if let leaf = state.withLock({ $0.leaf }) { return leaf }
     let made = make()
-    let leaf = state.withLock { state in
+    let (leaf, progress) = state.withLock { state in
       let leaf = state.leaf ?? made
       state.leaf = leaf
-      return leaf
+      return (leaf, state.progress)
     }
-    let progress = state.withLock { $0.progress }
     leaf.show(progress.fraction, isIndeterminate: isIndeterminate)
     if progress.endsUnsuccessfully { leaf.endUnsuccessfully() }
     return leaf
