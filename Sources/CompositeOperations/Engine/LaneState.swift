@@ -106,11 +106,13 @@ struct LaneState<Source: AnyObject> {
   /// - Parameter holds: whether the work holds something that operations in other trees may be
   ///   waiting for.
   mutating func offer(_ source: Source, holds: Bool = false) -> Action {
-    list(source, holds)
+    keep(source, holds: holds)
     return demand()
   }
 
-  private mutating func list(_ source: Source, _ holds: Bool) {
+  /// Keeps a source that a lane leaves while it may have more work. If another lane found it
+  /// exhausted at the same time, the new generation overrides that.
+  mutating func keep(_ source: Source, holds: Bool = false) {
     if holds { holders.insert(ObjectIdentifier(source)) }
     lastGeneration += 1
     generations[ObjectIdentifier(source)] = lastGeneration
@@ -161,12 +163,6 @@ struct LaneState<Source: AnyObject> {
     guard !dropped.isEmpty else { return [] }
     defer { dropped = [] }
     return dropped
-  }
-
-  /// Keeps a source that a lane leaves while it may have more work. If another lane found it
-  /// exhausted at the same time, the new generation overrides that.
-  mutating func keep(_ source: Source, holds: Bool = false) {
-    list(source, holds)
   }
 
   /// Returns the source whose turn it is; nil if there is none. The action is for the other

@@ -46,10 +46,10 @@ extension QueuePool {
     override func cancel() {
       super.cancel()
       // Before the leaf, which may settle at once and free its place for one of these.
-      pool.cancelWaiting()
+      for source in pool.state.withLock({ $0.lanes.sources }) { source.cancelWaiting() }
       // No other operation of the queue represents the lanes in lent slots. This started helper may
       // have been the standby when `cancelAllOperations()` began.
-      pool.cancelLent()
+      for slot in pool.state.withLock({ $0.lentSlots }) { slot.cancel() }
       LeafInSlot.cancel(laneWorks: isExecuting) { change in StripedLock.withLock(of: self) { change(&leaf) } }
       let lane: LentSlot? = StripedLock.withLock(of: self) {
         if lentSlot == nil { cancelsLane = isExecuting }
@@ -111,15 +111,6 @@ extension QueuePool {
       }
       if let leaf { ThreadContext.current.runUserCode { leaf.cancel() } }
     }
-  }
-
-  /// Cancels the leaves that wait for a slot, for `cancelAllOperations()`.
-  fileprivate func cancelWaiting() {
-    for source in state.withLock({ $0.lanes.sources }) { source.cancelWaiting() }
-  }
-
-  fileprivate func cancelLent() {
-    for slot in state.withLock({ $0.lentSlots }) { slot.cancel() }
   }
 
   /// Begins a helper, which has a slot of the queue now. Returns whether it took over what runs in

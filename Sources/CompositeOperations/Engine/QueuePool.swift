@@ -161,7 +161,8 @@ final class QueuePool: Sendable {
     let context = ThreadContext.current
     // Only time limits the turn: `shouldYield` gives other operations the slot.
     context.beginTurn(of: .max)
-    while let (source, generation) = nextSource() {
+    while let (source, generation, action) = change({ $0.lanes.nextSource() }) {
+      perform(action)
       switch attend(to: source, in: slot, context) {
       case .nothing:
         change { $0.lanes.exhausted(source, generation: generation) }
@@ -199,12 +200,6 @@ final class QueuePool: Sendable {
     for (source, generation) in state.withLock({ $0.lanes.offers }) where source.isExhausted {
       change { $0.lanes.exhausted(source, generation: generation) }
     }
-  }
-
-  private func nextSource() -> (source: WorkSource, generation: Int)? {
-    guard let (source, generation, action) = change({ $0.lanes.nextSource() }) else { return nil }
-    perform(action)
-    return (source, generation)
   }
 
   private var shouldYield: Bool {

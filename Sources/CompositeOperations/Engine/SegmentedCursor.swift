@@ -70,13 +70,11 @@ struct SegmentedCursor: ~Copyable, @unchecked Sendable {  // the segments are at
 
   private borrowing func firstWithSomethingLeft() -> Int? {
     var segment = firstLeft.load(ordering: .relaxed)
-    while segment < segmentCount, isExhausted(segment) { segment += 1 }
+    while segment < segmentCount, segments![segment].next.load(ordering: .relaxed) >= range(of: segment).count {
+      segment += 1
+    }
     firstLeft.store(segment, ordering: .relaxed)
     return segment < segmentCount ? segment : nil
-  }
-
-  private borrowing func isExhausted(_ segment: Int) -> Bool {
-    segments![segment].next.load(ordering: .relaxed) >= range(of: segment).count
   }
 
   /// Takes the next number of a segment; `more` if there is another one, here or elsewhere.

@@ -228,11 +228,9 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
 
   /// Settles the owner after the last child. No child runs after it, so any thread will do.
   private func settle(_ claim: SequentialState.Claim) {
-    guard case .ask(let previous, let count) = claim else { preconditionFailure("\(claim) after the last child") }
-    let step = nextStepOrRefusal(after: previous, count, ThreadContext.current)
-    guard case .settle(let ending, let value, let error) = step else {
-      preconditionFailure("\(claim) after the last child")
-    }
+    guard case .ask(let previous, let count) = claim,
+      case .settle(let ending, let value, let error) = nextStepOrRefusal(after: previous, count, ThreadContext.current)
+    else { preconditionFailure("\(claim) after the last child") }
     state.withLock { $0.end() }
     end(as: ending, value: value, error: error)
   }

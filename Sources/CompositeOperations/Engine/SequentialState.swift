@@ -198,19 +198,15 @@ struct SequentialState {
   }
 
   mutating func cancel() -> Cancel {
-    guard !isCancelled else { return .nothing }
+    guard !isCancelled, phase != .ended else { return .nothing }
+    isCancelled = true
     switch phase {
-    case .ended:
-      return .nothing
-    case .idle, .asking:
-      isCancelled = true
+    case .idle, .asking, .ended:
       return .nothing  // the thread that begins or asks will see it
     case .ready:
-      isCancelled = true
       phase = .running
       return .unwind(after: current.take())
     case .running:
-      isCancelled = true
       switch ownership {
       case .unknown:
         return .nothing  // the thread that starts it or notifies monitors will see it
@@ -221,7 +217,6 @@ struct SequentialState {
         return current.take().map { .leave($0, count: count) } ?? .nothing
       }
     case .waiting, .launchable:
-      isCancelled = true
       phase = .running
       return current.map { .abandon($0, count: count) } ?? .nothing
     }
@@ -285,21 +280,13 @@ struct SequentialRecords {
   }
 
   mutating func append(_ outcome: Outcome<any Sendable>, index: Int, name: String?) {
-    switch outcome {
-    case .success(let value):
-      append(value)
-    case .failure(let error):
-      appendUnsuccessful(outcome)
+    if let value = outcome.value { return append(value) }
+    last = .cancelled
+    if let error = outcome.error {
       failures.append(CompositeError.Failure(index: index, operationName: name, error: error))
       last = .failure
-    case .cancelled:
-      appendUnsuccessful(outcome)
-      last = .cancelled
     }
-  }
-
-  /// From the first unsuccessful child on, records outcomes as well as values.
-  private mutating func appendUnsuccessful(_ outcome: Outcome<any Sendable>) {
+    // From the first unsuccessful child on, records outcomes as well as values.
     if allOutcomes == nil { allOutcomes = outcomes }
     allOutcomes?.append(outcome)
   }

@@ -25,13 +25,9 @@ enum Workers {
       // A closure that captures only one object needs no allocation.
       return operation.qualityOfService.globalQueue.async { startHere(operation) }
     }
-    let isStarted = LockBox(false)
+    let waiting = LockBox<SettlingOperation?>(operation)
     let startOnce: @Sendable () -> Void = {
-      let isFirst = isStarted.withLock { isStarted in
-        defer { isStarted = true }
-        return !isStarted
-      }
-      if isFirst { start(operation) }
+      if let operation = waiting.withLock({ $0.take() }) { start(operation) }
     }
     let wait = DependencyWait(for: operation, whenMet: startOnce)
     let end: @Sendable () -> Void = {

@@ -72,7 +72,7 @@ package final class EventFeed<Event: CountedEvent>: Sendable {
     let stream = AsyncStream<Event>(unfolding: {
       var iterator = numbered.makeAsyncIterator()
       var event = await iterator.next()
-      if event != nil { event?.droppedCount -= reading.takenCount.add(1, ordering: .relaxed).newValue }
+      event?.droppedCount -= reading.takenCount.add(1, ordering: .relaxed).newValue
       return event
     })
     return (stream, EventFeed(.stream(continuation)))
