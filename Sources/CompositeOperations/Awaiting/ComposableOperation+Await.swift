@@ -54,8 +54,7 @@ extension ComposableOperation {
         ForeignOperations.observe(self, waiter)
       }
     }
-    if let outcome { return outcome }
-    return isCancelled ? .cancelled : .failure(OperationError(.missingOutcome, operation: self))
+    return settledOutcome(nil)
   }
 }
 

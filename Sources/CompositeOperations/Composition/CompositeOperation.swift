@@ -41,12 +41,7 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   /// `()`.
   public typealias Value = [any Sendable]
 
-  private enum Kind {
-    case parallel(ParallelCompositeSource)
-    case sequential(SequentialCompositeSource)
-  }
-
-  private final let kind: Kind
+  private final let work: WorkSource
   private final let operationQueue: OperationQueue?
   // Guarded by the striped lock.
   private final var storedCompletion: (@Sendable (Outcome<Value>) -> Void)?
@@ -68,7 +63,7 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   ///   - operationQueue: where the children run; nil for where those of the parent composite run,
   ///     or for worker threads.
   public init(operations: [Operation], operationQueue: OperationQueue? = nil) {
-    self.kind = .parallel(ParallelCompositeSource(operations, policy: .cancelRemaining, joins: false))
+    self.work = ParallelCompositeSource(operations, policy: .cancelRemaining, joins: false)
     self.operationQueue = operationQueue
     super.init(flags: [.needsNoSlot, .beginsInMain])
   }
@@ -80,7 +75,7 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   ///   - operationQueue: where the children run and the delegate is called; nil for where the
   ///     children of the parent composite run, or for worker threads.
   public init(sequence: sending any Sequence, operationQueue: OperationQueue? = nil) {
-    self.kind = .sequential(SequentialCompositeSource(sequence))
+    self.work = SequentialCompositeSource(sequence)
     self.operationQueue = operationQueue
     super.init(flags: [.needsNoSlot, .beginsInMain])
   }
@@ -108,7 +103,7 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
     sequence nextOperation: sending @escaping (_ previous: Operation?) throws -> Operation?,
     operationQueue: OperationQueue? = nil
   ) {
-    self.init(sequence: ClosureDelegate(nextOperation), operationQueue: operationQueue)
+    self.init(sequence: ClosureDelegate(next: nextOperation), operationQueue: operationQueue)
   }
 
   /// Makes a composite that runs in parallel the operations that the closure lists.
@@ -120,9 +115,9 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   }
 
   deinit {
-    guard case .sequential(let source) = kind else { return }
+    guard let sequential else { return }
     discardOutcome()
-    source.releaseRecords()
+    sequential.releaseRecords()
   }
 
   // MARK: - Running
@@ -130,8 +125,7 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   /// Has a composite that runs its children in parallel await those that other code starts, and not
   /// cancel them, instead of failing with ``OperationError``. Called before it starts.
   package final func awaitChildrenOfOthers() {
-    guard case .parallel(let source) = kind else { return }
-    source.joins = true
+    parallel?.joins = true
   }
 
   /// Begins to run the children. An override can prepare something, and calls `super.main()` last,
@@ -171,12 +165,9 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
 
   package override final var composition: Composition? { work }
 
-  private var work: WorkSource {
-    switch kind {
-    case .parallel(let source): source
-    case .sequential(let source): source
-    }
-  }
+  private final var parallel: ParallelCompositeSource? { work as? ParallelCompositeSource }
+
+  private final var sequential: SequentialCompositeSource? { work as? SequentialCompositeSource }
 
   // MARK: - Outcome
 
@@ -214,22 +205,15 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   /// For a sequence these are the children so far.
   public final var childOutcomes: [Outcome<any Sendable>?] {
     if let error = error as? CompositeError { return error.outcomes }
-    switch kind {
-    case .parallel(let source):
-      // A refused child may stay unfinished: it does not belong to the composite.
-      let isSettled = outcome != nil
-      return source.operations.map { $0.anyOutcome ?? (isSettled ? .cancelled : nil) }
-    case .sequential(let source):
-      return source.outcomes
-    }
+    if let sequential { return sequential.outcomes }
+    // A refused child may stay unfinished: it does not belong to the composite.
+    let isSettled = outcome != nil
+    return operations.map { $0.anyOutcome ?? (isSettled ? .cancelled : nil) }
   }
 
   /// The children of a parallel composite; the current child of a sequence.
   public final var operations: [Operation] {
-    switch kind {
-    case .parallel(let source): source.operations
-    case .sequential(let source): source.state.withLock { $0.current }.map { [$0] } ?? []
-    }
+    parallel?.operations ?? sequential?.state.withLock { $0.current }.map { [$0] } ?? []
   }
 
   // MARK: - Options
@@ -240,15 +224,13 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   /// decides.
   public final var failurePolicy: FailurePolicy {
     get {
-      guard case .parallel(let source) = kind else { return .cancelRemaining }
-      return source.state.withLock { $0.policy } == .waitForAll ? .waitForAll : .cancelRemaining
+      parallel?.state.withLock { $0.policy } == .waitForAll ? .waitForAll : .cancelRemaining
     }
     set {
       require(
         state.current.phase == .pending,
         "failurePolicy of \(OperationError.describe(self)) was set after the composite started. Set it before.")
-      guard case .parallel(let source) = kind else { return }
-      source.state.withLock { $0.policy = newValue == .waitForAll ? .waitForAll : .cancelRemaining }
+      parallel?.state.withLock { $0.policy = newValue == .waitForAll ? .waitForAll : .cancelRemaining }
     }
   }
 
@@ -260,33 +242,27 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   /// traps. A sequence runs one child at a time whatever the limit.
   public final var maxConcurrentOperationCount: Int {
     get {
-      guard case .parallel(let source) = kind, source.width < Int.max else {
+      guard let width = parallel?.width, width < Int.max else {
         return OperationQueue.defaultMaxConcurrentOperationCount
       }
-      return source.width
+      return width
     }
     set {
       let width = requireWidth(
         newValue, of: "maxConcurrentOperationCount of \(OperationError.describe(self))",
         remedy: " To hold children back set isSuspended.")
-      guard case .parallel(let source) = kind else { return }
-      source.setWidth(width)
+      parallel?.setWidth(width)
     }
   }
 
   /// While true, no further child starts; those that run continue.
   public final var isSuspended: Bool {
     get {
-      switch kind {
-      case .parallel(let source): source.isSuspended
-      case .sequential(let source): source.state.withLock { $0.isSuspended }
-      }
+      parallel?.isSuspended ?? sequential?.state.withLock { $0.isSuspended } ?? false
     }
     set {
-      switch kind {
-      case .parallel(let source): source.setSuspended(newValue)
-      case .sequential(let source): source.setSuspended(newValue)
-      }
+      parallel?.setSuspended(newValue)
+      sequential?.setSuspended(newValue)
     }
   }
 

@@ -16,16 +16,9 @@ public final class DelayOperation: SimpleOperation<Void>, @unchecked Sendable { 
     case until(Timekeeper.Time)
   }
 
-  private enum Timer {
-    case unset
-    case pending(Timekeeper.Timer)
-    /// The timer has fired or is no longer needed.
-    case gone
-  }
-
   private let timekeeper: Timekeeper
   private let wait: Wait
-  private let timer = LockBox(Timer.unset)
+  private let timer = LockBox<Timekeeper.Timer?>(nil)
 
   private init(_ wait: Wait, on timekeeper: Timekeeper) {
     self.wait = wait
@@ -77,10 +70,10 @@ public final class DelayOperation: SimpleOperation<Void>, @unchecked Sendable { 
       guard !timekeeper.hasPassed(time) else { return elapse() }
       pending = timekeeper.at(time, qualityOfService: qualityOfService) { [self] in elapse() }
     }
+    // The thread that settles the operation after this check finds the timer.
     let isUnneeded = timer.withLock { timer in
-      guard case .unset = timer else { return true }
-      timer = .pending(pending)
-      return false
+      if !state.current.isSettled { timer = pending }
+      return timer == nil
     }
     if isUnneeded { timekeeper.cancel(pending) }
   }
@@ -95,12 +88,7 @@ public final class DelayOperation: SimpleOperation<Void>, @unchecked Sendable { 
   }
 
   override func deliverCompletion() {
-    let pending: Timekeeper.Timer? = timer.withLock { timer in
-      defer { timer = .gone }
-      guard case .pending(let pending) = timer else { return nil }
-      return pending
-    }
-    if let pending { timekeeper.cancel(pending) }
+    if let pending = timer.withLock({ $0.take() }) { timekeeper.cancel(pending) }
     super.deliverCompletion()
   }
 }

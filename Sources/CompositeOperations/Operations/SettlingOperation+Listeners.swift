@@ -44,17 +44,11 @@ extension SettlingOperation {
   /// Sets a closure that is called, perhaps more than once, if the operation is cancelled or
   /// settled before it starts.
   final func setWhenDecidedUnstarted(_ action: @escaping @Sendable () -> Void) {
-    var replaced: (@Sendable () -> Void)?  // released outside the lock
+    var replaced: (@Sendable () -> Void)? = action  // released outside the lock
     let isLate = StripedLock.withLock(of: self) {
-      switch state.apply({ $0.addCancelHook() }) {
-      case .keep where !state.current.has(.cancelled):
-        let fields = makeRareFields()
-        replaced = fields.whenDecidedUnstarted
-        fields.whenDecidedUnstarted = action
-        return false
-      case .keep, .call, .drop:
-        return true
-      }
+      guard state.apply({ $0.addCancelHook() }) == .keep, !state.current.has(.cancelled) else { return true }
+      swap(&replaced, &makeRareFields().whenDecidedUnstarted)
+      return false
     }
     withExtendedLifetime(replaced) {}
     if isLate { action() }
@@ -63,12 +57,9 @@ extension SettlingOperation {
   /// Sets a closure that is called when the last unfinished dependency is removed, in place of the
   /// one before. Afterwards the caller asks for ``awaitsNothingMore``.
   final func setWhenNothingIsAwaited(_ action: @escaping @Sendable () -> Void) {
-    var replaced: (@Sendable () -> Void)?  // released outside the lock
+    var replaced: (@Sendable () -> Void)? = action  // released outside the lock
     StripedLock.withLock(of: self) {
-      guard state.current.phase == .pending else { return }
-      let fields = makeRareFields()
-      replaced = fields.whenNothingIsAwaited
-      fields.whenNothingIsAwaited = action
+      if state.current.phase == .pending { swap(&replaced, &makeRareFields().whenNothingIsAwaited) }
     }
     withExtendedLifetime(replaced) {}
   }

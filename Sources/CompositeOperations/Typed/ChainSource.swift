@@ -30,14 +30,14 @@ final class ChainSource: WrappingSource, @unchecked Sendable {  // see the field
 
   override func nextStep(after previous: Operation?, count: Int) -> Step {
     guard let previous else { return takeWrapped().map { .run($0) } ?? .settle(.cancelled) }
-    return count == 1 ? step(after: previous, nil) ?? .settleLike(previous) : .settleLike(previous)
+    return step(after: previous, nil) ?? .settleLike(previous)
   }
 
   override func nextStep(afterRefusalOf child: Operation, _ error: OperationError, count: Int) -> Step {
-    let failure = Step.settle(.failure, error: error)
-    return count == 1 ? step(after: child, error) ?? failure : failure
+    step(after: child, error) ?? .settle(.failure, error: error)
   }
 
+  /// Returns nil after the second operation.
   private func step(after first: Operation, _ refusal: OperationError?) -> Step? {
     do {
       return try second.take()?(first, refusal)
