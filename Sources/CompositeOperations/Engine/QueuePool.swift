@@ -49,7 +49,7 @@ final class ExecutionTree: Sendable {
 /// end of a turn.
 ///
 /// A third kind of lane uses a slot that another, waiting tree lends: see ``SlotLoans``.
-final class QueuePool: Sendable {
+final class QueuePool: WorkSlot {
   /// How often to check a suspended queue that has no free slot to start a helper in.
   static let suspensionPoll = DispatchTimeInterval.milliseconds(10)
 
@@ -227,7 +227,7 @@ final class QueuePool: Sendable {
 
   private func workInBase() {
     guard queue.maxConcurrentOperationCount != 0 else { return pollForBase() }
-    switch work(in: BaseSlot(pool: self)) {
+    switch work(in: self) {
     case .inFlight: break
     case .suspended: pollForBase()
     case .noWork, .yield: baseIsFree()
@@ -248,13 +248,11 @@ final class QueuePool: Sendable {
     }
   }
 
-  private final class BaseSlot: WorkSlot {
-    private let pool: QueuePool
+  // The pool is the slot of its base lane.
 
-    init(pool: QueuePool) { self.pool = pool }
+  func moreIsAvailable(in source: WorkSource) { demand() }
 
-    func moreIsAvailable(in source: WorkSource) { pool.demand() }
-    func willStart(_ operation: Operation) {}
-    func operationDidSettle() { pool.baseIsFree() }
-  }
+  func willStart(_ operation: Operation) {}
+
+  func operationDidSettle() { baseIsFree() }
 }

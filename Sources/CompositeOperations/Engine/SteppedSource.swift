@@ -8,16 +8,14 @@ final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the f
   private struct Shown {
     /// Nil when no further step is needed: steps may hold objects that hold the operation.
     var steps: [any OperationStep]?
-    /// The labels, when the steps are gone.
-    var labels: [StepLabel] = []
     /// The step that did not succeed.
     var ended: (index: Int, ending: OperationState.Ending)?
     var shape: ProgressShape?
-
-    var currentLabels: [StepLabel] { steps?.map(\.label) ?? labels }
   }
 
   private var shown: Shown
+  /// The labels of all steps, also when these are gone.
+  private let labels: [StepLabel]
   // Only the asking thread touches these.
   private var input: (any Sendable)?
   private var describe: Describe?
@@ -25,6 +23,7 @@ final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the f
 
   init(_ steps: [any OperationStep], input: any Sendable, kind: OperationKind, describe: @escaping Describe) {
     shown = Shown(steps: steps)
+    labels = steps.map(\.label)
     self.input = input
     self.describe = describe
     ownKind = kind
@@ -87,10 +86,7 @@ final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the f
   override func discardSteps() {
     input = nil
     describe = nil
-    var released = StripedLock.withLock(of: self) {
-      shown.labels = shown.steps?.map(\.label) ?? shown.labels
-      return shown.steps.take()
-    }
+    var released = StripedLock.withLock(of: self) { shown.steps.take() }
     ReleaseList.release(&released)
   }
 
@@ -104,7 +100,7 @@ final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the f
   override var progressShape: ProgressShape {
     StripedLock.withLock(of: self) {
       if let shape = shown.shape { return shape }
-      let shape = ProgressShape.weighted(StepWeights(shown.currentLabels.map(\.weight)))
+      let shape = ProgressShape.weighted(StepWeights(labels.map(\.weight)))
       shown.shape = shape
       return shape
     }
@@ -112,7 +108,7 @@ final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the f
 
   override var knownChildren: KnownChildren {
     var children = super.knownChildren
-    let (labels, ended) = StripedLock.withLock(of: self) { (shown.currentLabels, shown.ended) }
+    let ended = StripedLock.withLock(of: self) { shown.ended }
     children.plan = KnownChildren.Plan(
       names: labels.map(\.name), ended: ended.map { ($0.index, hasFailed: $0.ending == .failure) })
     return children

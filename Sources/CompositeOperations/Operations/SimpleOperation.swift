@@ -242,10 +242,7 @@ open class SimpleOperation<Value: Sendable>:
   @_disfavoredOverload
   @discardableResult
   public final func settle<Failure: Error>(with result: Result<Value, Failure>) -> Bool {
-    switch result.erasingFailure {
-    case .success(let value): finish(with: value)
-    case .failure(let error): reject(with: error)
-    }
+    settle(with: Outcome(result))
   }
 
   // MARK: - Completion

@@ -44,12 +44,6 @@ final class ObserverHub: EventSink, @unchecked Sendable {  // the state is behin
 
   // MARK: - Observers
 
-  /// Adds an observer. Returns the hub if the caller must deliver, because the operation has
-  /// settled. May be called inside the operation's lock.
-  func adding(_ record: ObserverRecord) -> ObserverHub? {
-    state.withLock { $0.add(record) } ? self : nil
-  }
-
   func remove(_ record: ObserverRecord) {
     if state.withLock({ $0.remove(record) }) { operation?.cancel() }
   }

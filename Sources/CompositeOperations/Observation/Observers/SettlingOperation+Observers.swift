@@ -88,9 +88,9 @@ extension SettlingOperation {
 
   /// Adds an observer. If the operation has settled, the observer is notified of that.
   final func add(_ record: ObserverRecord) -> ObservationToken {
-    let added = withHub { ($0, $0.adding(record)) }
+    let added = withHub { hub in (hub, hub.state.withLock { $0.add(record) }) }
     if let (hub, delivers) = added {
-      delivers?.deliver()
+      if delivers { hub.deliver() }
       if record.interests.contains(.children), let source { hub.monitor(source) }
       if record.interests.contains(.tree) { hub.watchTree(of: self) }
       if record.interests.contains(.progress) { reportProgress(to: hub) }
