@@ -159,15 +159,13 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
   private func updateShape() -> Bool {
     guard let source else { return false }
     var isChanged = false
-    var shape = source.progressShape
     while true {
+      let shape = source.progressShape
       if state.withLock({ $0.progress.changeShape(shape) }) { isChanged = true }
       // The count of a driver changes all the time, and only rises.
       if case .driven = shape { return isChanged }
       // The latest shape wins if several threads take one over.
-      let latest = source.progressShape
-      guard latest != shape else { return isChanged }
-      shape = latest
+      if source.progressShape == shape { return isChanged }
     }
   }
 

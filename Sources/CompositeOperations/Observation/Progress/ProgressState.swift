@@ -50,9 +50,8 @@ struct ProgressState {
     if isEnded { return false }
     switch shape {
     case nil: return !hasReported
-    case .parallel: return false
+    case .parallel, .weighted: return false
     case .steps(let count): return count == nil
-    case .weighted: return false
     case .inner: return fraction == 0
     case .driven(let counts): return counts == nil
     }
@@ -226,16 +225,14 @@ struct ProgressState {
       let done = doneWeight + current.weight * current.fraction
       let total = totalWeight + Double(max(0, count - seenCount))
       return total > 0 && rise(to: done / total)
-    case .steps(nil):
-      return false
     case .weighted(let weights):
       return weights.fraction(begun: seenCount, last: current.fraction).map { rise(to: $0) } ?? false
     case .inner:
       return rise(to: current.fraction)
     case .driven(let counts?):
-      guard counts.total > 0 else { return false }
-      return rise(to: (Double(counts.done) + running.values.reduce(0, +)) / Double(counts.total))
-    case .driven(nil), nil:
+      return counts.total > 0
+        && rise(to: (Double(counts.done) + running.values.reduce(0, +)) / Double(counts.total))
+    case .steps(nil), .driven(nil), nil:
       return false
     }
   }
