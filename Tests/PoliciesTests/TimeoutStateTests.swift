@@ -31,13 +31,19 @@ struct TimeoutStateTests {
         result.expiries += counts ? 1 : 0
         if let timer { result.given.append(timer) }
       case .end:
-        let (isLate, timer) = state.end()
-        result.lateEnds += isLate ? 1 : 0
-        if let timer { result.given.append(timer) }
+        switch state.end() {
+        case .running(let timer): if let timer { result.given.append(timer) }
+        case .expired: result.lateEnds += 1
+        case .ended: break
+        }
       case .ownerDidSettle:
-        let (cancels, timer) = state.ownerDidSettle()
-        result.cancels += cancels ? 1 : 0
-        if let timer { result.given.append(timer) }
+        switch state.end() {
+        case .running(let timer):
+          result.cancels += 1
+          if let timer { result.given.append(timer) }
+        case .expired: result.cancels += 1
+        case .ended: break
+        }
       }
     }
     return result

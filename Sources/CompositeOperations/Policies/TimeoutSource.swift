@@ -44,8 +44,7 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
         _ = time.withLock { $0.expire() }
         return isTheirs && behavior == .waitsForWork ? begin() : unwind()
       }
-      arm(
-        timekeeper.at(deadline, qualityOfService: environment.qualityOfService) { [self] in expire(owner, upstream) })
+      setTimer(at: deadline, owner, upstream)
     }
     begin()
   }
@@ -57,10 +56,7 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
       if upstream.isTaken { isLeftAlone.store(true, ordering: .releasing) }
       switch limit {
       case .duration(let duration):
-        arm(
-          timekeeper.after(duration, qualityOfService: environment.qualityOfService) { [self] in
-            expire(owner, upstream)
-          })
+        setTimer(at: timekeeper.now + duration, owner, upstream)
       case .deadline(let deadline):
         // The operation may have waited for a slot, and the timer may not have fired yet.
         if !upstream.hasEnded, timekeeper.hasPassed(deadline) { expire(owner, upstream) }
@@ -71,9 +67,7 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
   }
 
   override func conclude(as ending: OperationState.Ending, value: (any Sendable)?, error: (any Error)?) {
-    let (isLate, timer) = time.withLock { $0.end() }
-    if let timer { timekeeper.cancel(timer) }
-    if isLate {
+    if case .expired = endTime() {
       settleOwner(as: .failure, error: timeout(of: ownerName))
     } else {
       settleOwner(as: ending, value: value, error: error)
@@ -81,9 +75,16 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
   }
 
   override func ownerWasSettled() {
-    let (cancelsWork, timer) = time.withLock { $0.ownerDidSettle() }
-    if let timer { timekeeper.cancel(timer) }
-    if cancelsWork { cancel() }
+    if case .ended = endTime() { return }
+    // The work has not ended.
+    cancel()
+  }
+
+  /// Cancels the timer. Returns the phase before.
+  private func endTime() -> TimeoutState<Timekeeper.Timer>.Phase {
+    let last = time.withLock { $0.end() }
+    if case .running(let timer?) = last { timekeeper.cancel(timer) }
+    return last
   }
 
   /// - Parameter name: the name of the owner.
@@ -95,7 +96,8 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
       isLeftAlone: isLeftAlone.load(ordering: .acquiring))
   }
 
-  private func arm(_ timer: Timekeeper.Timer) {
+  private func setTimer(at end: Timekeeper.Time, _ owner: SettlingOperation, _ upstream: Operation?) {
+    let timer = timekeeper.at(end, qualityOfService: environment.qualityOfService) { [self] in expire(owner, upstream) }
     if let unneeded = time.withLock({ $0.arm(timer) }) { timekeeper.cancel(unneeded) }
   }
 
