@@ -1,8 +1,9 @@
 extension Backoff {
   /// How delays are randomized, so that clients that failed together do not retry together.
   public struct Jitter: Sendable, Hashable {
-    enum Spread: Sendable {
-      case inherited, none, full, equal, decorrelated
+    /// The raw values are the ends of stored backoffs.
+    enum Spread: String, Sendable {
+      case inherited = "", none = "!", full = "~f", equal = "~e", decorrelated = "~d"
     }
 
     let spread: Spread

@@ -11,21 +11,18 @@ extension Backoff {
       case .fibonacci(let unit): "f\(unit.storedForm)"
       }
     if let maximum { text += "<\(maximum.storedForm)" }
-    return text + jitter.storedForm
+    return text + jitter.spread.rawValue
   }
 
   /// Reads a backoff from its ``storedForm``; nil if the text is invalid.
   package init?(storedForm: String) {
-    var rest = Substring(storedForm)
-    guard let jitter = Jitter(takenFrom: &rest) else { return nil }
-    let halves = rest.split(separator: "<", maxSplits: 1, omittingEmptySubsequences: false)
-    guard let kind = Kind(storedForm: halves[0]) else { return nil }
-    var maximum: Duration?
-    if halves.count > 1 {
-      maximum = Duration(storedForm: halves[1])
-      if maximum == nil { return nil }
-    }
-    self.init(kind: kind, maximum: maximum, jitter: jitter)
+    let mark = storedForm.firstIndex { $0 == "!" || $0 == "~" } ?? storedForm.endIndex
+    let (start, limit) = storedForm[..<mark].halves(at: "<")
+    let maximum = limit.flatMap { Duration(storedForm: $0) }
+    guard let kind = Kind(storedForm: start), let spread = Jitter.Spread(rawValue: String(storedForm[mark...])),
+      (maximum == nil) == (limit == nil)
+    else { return nil }
+    self.init(kind: kind, maximum: maximum, jitter: Jitter(spread: spread))
   }
 
   private static func short(_ number: Double) -> String {
@@ -45,14 +42,13 @@ extension Backoff.Kind {
       guard let delay = Duration(storedForm: numbers) else { return nil }
       self = .constant(delay)
     case "l":
-      let parts = numbers.split(separator: "+", maxSplits: 1, omittingEmptySubsequences: false)
-      guard parts.count == 2, let first = Duration(storedForm: parts[0]),
-        let increment = Duration(storedForm: parts[1])
+      let (first, increment) = numbers.halves(at: "+")
+      guard let first = Duration(storedForm: first), let increment = increment.flatMap({ Duration(storedForm: $0) })
       else { return nil }
       self = .linear(first: first, increment: increment)
     case "e":
-      let parts = numbers.split(separator: "*", maxSplits: 1, omittingEmptySubsequences: false)
-      guard parts.count == 2, let first = Duration(storedForm: parts[0]), let multiplier = Double(parts[1]),
+      let (first, multiplier) = numbers.halves(at: "*")
+      guard let first = Duration(storedForm: first), let multiplier = multiplier.flatMap({ Double($0) }),
         multiplier >= 1, multiplier.isFinite
       else { return nil }
       self = .exponential(first: first, multiplier: multiplier)
@@ -65,33 +61,11 @@ extension Backoff.Kind {
   }
 }
 
-extension Backoff.Jitter {
-  fileprivate var storedForm: String {
-    switch spread {
-    case .inherited: ""
-    case .none: "!"
-    case .full: "~f"
-    case .equal: "~e"
-    case .decorrelated: "~d"
-    }
-  }
-
-  /// Reads the jitter at the end of a text, and removes it.
-  fileprivate init?(takenFrom text: inout Substring) {
-    if text.last == "!" {
-      text.removeLast()
-      self = .none
-    } else if let mark = text.firstIndex(of: "~") {
-      switch text[mark...] {
-      case "~f": self = .full
-      case "~e": self = .equal
-      case "~d": self = .decorrelated
-      default: return nil
-      }
-      text = text[..<mark]
-    } else {
-      self = .inherited
-    }
+extension Substring {
+  /// The text before the first separator, and the text after it; nil if there is no separator.
+  fileprivate func halves(at separator: Character) -> (Substring, Substring?) {
+    guard let place = firstIndex(of: separator) else { return (self, nil) }
+    return (self[..<place], self[index(after: place)...])
   }
 }
 
@@ -112,14 +86,11 @@ extension Duration {
 
   /// Reads a ``storedForm``; nil if it is invalid or longer than a century.
   fileprivate init?(storedForm: Substring) {
-    let parts = storedForm.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-    guard let milliseconds = Self.digits(parts[0]) else { return nil }
-    var fraction: Int64 = 0
-    if parts.count > 1 {
-      guard parts[1].utf8.count <= 15, let digits = Self.digits(parts[1]) else { return nil }
-      fraction = digits
-      for _ in parts[1].utf8.count..<15 { fraction *= 10 }
-    }
+    let (whole, decimals) = storedForm.halves(at: ".")
+    let places = decimals ?? "0"
+    guard let milliseconds = Self.digits(whole), places.utf8.count <= 15, var fraction = Self.digits(places)
+    else { return nil }
+    for _ in places.utf8.count..<15 { fraction *= 10 }
     let (seconds, rest) = milliseconds.quotientAndRemainder(dividingBy: 1000)
     self.init(secondsComponent: seconds, attosecondsComponent: rest * Self.attosecondsInMillisecond + fraction)
     guard self <= Backoff.longest else { return nil }

@@ -32,12 +32,6 @@ public struct Backoff: Sendable, Hashable {
   /// How the delays are randomized.
   package let jitter: Jitter
 
-  init(kind: Kind, maximum: Duration?, jitter: Jitter) {
-    self.kind = kind
-    self.maximum = maximum
-    self.jitter = jitter
-  }
-
   /// No delay. Not called `none`, which would mean nil for an optional backoff.
   public static let noDelay = Backoff(kind: .none, maximum: nil, jitter: .inherited)
 
@@ -51,7 +45,7 @@ public struct Backoff: Sendable, Hashable {
   public static func constant(
     _ delay: Duration, maxDelay: Duration? = nil, jitter: Jitter = .inherited
   ) -> Backoff {
-    Backoff(.constant(checked(delay, "constant", "delay")), maxDelay, jitter, "constant")
+    make(.constant(checked(delay, "constant", "delay")), maxDelay, jitter, "constant")
   }
 
   /// Delays that grow by the same increment each time: 1 s, 3 s, 5 s.
@@ -68,7 +62,7 @@ public struct Backoff: Sendable, Hashable {
   ) -> Backoff {
     let start = checked(first, "linear", "first delay")
     let growth = increment.map { checked($0, "linear", "increment") } ?? start
-    return Backoff(.linear(first: start, increment: growth), maxDelay, jitter, "linear")
+    return make(.linear(first: start, increment: growth), maxDelay, jitter, "linear")
   }
 
   /// Delays that grow by the same factor each time: 1 s, 2 s, 4 s.
@@ -87,7 +81,7 @@ public struct Backoff: Sendable, Hashable {
     require(
       multiplier >= 1 && multiplier.isFinite,
       "Backoff.exponential was given the multiplier \(multiplier). Use a finite number of at least 1.")
-    return Backoff(.exponential(first: start, multiplier: multiplier), maxDelay, jitter, "exponential")
+    return make(.exponential(first: start, multiplier: multiplier), maxDelay, jitter, "exponential")
   }
 
   /// Delays that are the sum of the two delays before: 1 s, 1 s, 2 s, 3 s, 5 s.
@@ -100,7 +94,7 @@ public struct Backoff: Sendable, Hashable {
   public static func fibonacci(
     _ unit: Duration, maxDelay: Duration? = nil, jitter: Jitter = .inherited
   ) -> Backoff {
-    Backoff(.fibonacci(checked(unit, "fibonacci", "unit")), maxDelay, jitter, "fibonacci")
+    make(.fibonacci(checked(unit, "fibonacci", "unit")), maxDelay, jitter, "fibonacci")
   }
 
   /// Returns the delay after an attempt that failed, before it is randomized.
@@ -136,8 +130,8 @@ public struct Backoff: Sendable, Hashable {
     return Backoff(kind: kind, maximum: maximum.map(changed), jitter: jitter)
   }
 
-  private init(_ kind: Kind, _ maximum: Duration?, _ jitter: Jitter, _ name: StaticString) {
-    self.init(kind: kind, maximum: maximum.map { Self.checked($0, name, "maxDelay") }, jitter: jitter)
+  private static func make(_ kind: Kind, _ maximum: Duration?, _ jitter: Jitter, _ name: StaticString) -> Backoff {
+    Backoff(kind: kind, maximum: maximum.map { checked($0, name, "maxDelay") }, jitter: jitter)
   }
 
   private static func checked(_ duration: Duration, _ kind: StaticString, _ parameter: StaticString) -> Duration {
