@@ -15,12 +15,6 @@ public struct CompositeError: Error, Sendable {
     public let operationName: String?
     /// The error of the child.
     public let error: any Error
-
-    init(index: Int, operationName: String?, error: any Error) {
-      self.index = index
-      self.operationName = operationName
-      self.error = error
-    }
   }
 
   private let parts: Parts

@@ -13,13 +13,7 @@ public struct RetryAttempt: Sendable {
   /// The time since the first attempt began, on the clock that measures delays.
   public let elapsed: Duration
 
-  private let failures: RetryError.Failures
-
-  init(number: Int, elapsed: Duration, _ failures: RetryError.Failures) {
-    self.number = number
-    self.elapsed = elapsed
-    self.failures = failures
-  }
+  let failures: RetryError.Failures
 
   /// The errors of the attempts so far, in order. Empty before the first attempt.
   ///

@@ -94,7 +94,7 @@ final class RetrySource: WrappingSource, @unchecked Sendable {  // only the aski
 
   /// Describes an attempt for closures.
   private func described(_ number: Int) -> RetryAttempt {
-    RetryAttempt(number: number, elapsed: begun.map { $0.duration(to: timekeeper.now) } ?? .zero, failures)
+    RetryAttempt(number: number, elapsed: begun.map { $0.duration(to: timekeeper.now) } ?? .zero, failures: failures)
   }
 
   private func fail(_ error: (any Error)? = nil) -> Step {

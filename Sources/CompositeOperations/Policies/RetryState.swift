@@ -34,20 +34,12 @@ struct RetryState: Sendable {
     switch decision {
     case .stop: return nil
     case .retryAfter(let delay): pause = max(delay, .zero)
-    case .retry: pause = delay()
+    case .retry:
+      pause = policy.delay(afterAttempt: attempts, previous: lastDelay, randomFraction: { randomSource.fraction() })
+      lastDelay = pause
     }
     policy.willRetry?(error, attempts, pause)
     return pause
-  }
-
-  private mutating func delay() -> Duration {
-    let delay = policy.delay(afterAttempt: attempts, previous: lastDelay, randomFraction: { randomFraction() })
-    lastDelay = delay
-    return delay
-  }
-
-  private mutating func randomFraction() -> Double {
-    randomSource.fraction()
   }
 }
 

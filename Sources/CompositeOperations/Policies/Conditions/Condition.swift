@@ -33,7 +33,7 @@ public struct Condition: OperationCondition {
     _ name: String = "Condition", isMet: @escaping @Sendable (_ context: ConditionContext) async throws -> Bool
   ) {
     self.init(name: name) { context in
-      if !(try await isMet(context)) { throw ConditionError.Unmet("it does not hold") }
+      if !(try await isMet(context)) { throw ConditionError.Unmet(description: "it does not hold") }
     }
   }
 

@@ -18,10 +18,6 @@ public struct ConditionError: Error, Sendable {
   public struct Unmet: DescribedError {
     /// The reason, in words.
     public let description: String
-
-    init(_ description: String) {
-      self.description = description
-    }
   }
 
   /// The conditions that do not hold. Never empty.

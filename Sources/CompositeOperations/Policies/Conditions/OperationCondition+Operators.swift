@@ -54,7 +54,7 @@ extension OperationCondition {
     let condition = Condition(condition)
     return Condition(name: "!\(condition.name)") { context in
       if try await ConditionError.failures(of: condition, context).isEmpty {
-        throw ConditionError.Unmet("\(condition.name) holds")
+        throw ConditionError.Unmet(description: "\(condition.name) holds")
       }
     }
   }

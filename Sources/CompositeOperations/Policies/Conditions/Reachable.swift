@@ -60,7 +60,7 @@ extension OperationCondition where Self == Condition {
         if !waits { break }
       }
       try Task.checkCancellation()
-      throw ConditionError.Unmet("the network cannot be reached")
+      throw ConditionError.Unmet(description: "the network cannot be reached")
     }
   }
 }
