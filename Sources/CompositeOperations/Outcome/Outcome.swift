@@ -12,10 +12,7 @@ public enum Outcome<Value: Sendable>: Sendable {
 
   /// Makes an outcome from a result. A `CancellationError` becomes ``cancelled``.
   public init(_ result: Result<Value, any Error>) {
-    switch result {
-    case .success(let value): self = .success(value)
-    case .failure(let error): self.init(error: error)
-    }
+    self.init(catching: result.get)
   }
 
   /// Makes an outcome from a result with an error of a certain type. A `CancellationError` becomes
@@ -49,11 +46,7 @@ public enum Outcome<Value: Sendable>: Sendable {
   ///
   /// - Throws: the error of a ``failure(_:)``, and `CancellationError` for ``cancelled``.
   public func get() throws -> Value {
-    switch self {
-    case .success(let value): return value
-    case .failure(let error): throw error
-    case .cancelled: throw CancellationError()
-    }
+    try result.get()
   }
 
   /// Returns an outcome with the value of a success transformed; a failure or cancellation stays
