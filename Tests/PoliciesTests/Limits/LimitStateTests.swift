@@ -3,6 +3,16 @@ import Testing
 
 @testable import CompositeOperations
 
+extension LimitState where Owner == Int {
+  /// Asks for room for a reservation whose number is its owner.
+  fileprivate mutating func request(
+    _ weight: Int, for owner: Int, inside holder: Int? = nil, at now: Duration
+  ) -> (number: Int, answer: Answer, change: Change) {
+    let (answer, change) = request(weight, for: owner, number: owner, inside: holder, at: now)
+    return (owner, answer, change)
+  }
+}
+
 /// The state of a shared limit: by hand, and against a model over random histories.
 @Suite("Shared limits: the state", .hangLimit)
 struct LimitStateTests {
@@ -32,9 +42,9 @@ struct LimitStateTests {
 
   @Test func number_lower_standsBefore() {
     var state = State(maxConcurrent: 1)
-    _ = state.request(1, for: 1, number: 1, at: .zero)
-    _ = state.request(1, for: 9, number: 9, at: .zero)
-    _ = state.request(1, for: 5, number: 5, at: .zero)
+    _ = state.request(1, for: 1, at: .zero)
+    _ = state.request(1, for: 9, at: .zero)
+    _ = state.request(1, for: 5, at: .zero)
     #expect(state.release(1, at: .zero).granted == [5])
   }
 
@@ -230,7 +240,7 @@ private struct LimitHistory {
     let id =
       random.chance(20) && state.reservations[lastID - 1] == nil && !live.contains(lastID - 1) ? lastID - 1 : lastID
     let lender = holder.map { state.reservations[$0]!.lender ?? $0 }
-    let (_, answer, change) = state.request(weight, for: id, number: id, inside: holder, at: now)
+    let (answer, change) = state.request(weight, for: id, number: id, inside: holder, at: now)
     note(change)
     let greatestWeight = lender == nil ? model.greatestWeight : model.capacity ?? .max
     let isTooHeavy = weight > greatestWeight

@@ -2,18 +2,12 @@ import Foundation
 
 /// The reservation of room in a limit for one operation.
 final class LimitReservation: Reservation, @unchecked Sendable {  // guarded by the lock of the limit
-  enum Standing {
-    case waiting, granted
-    /// The reservation is heavier than the limit.
-    case refused(greatestWeight: Int)
-  }
-
   let limit: SharedLimit
   let weight: Int
   /// The number of the reservation in the limit's state. Set once, before another thread knows the
   /// reservation.
   var id = 0
-  var standing = Standing.waiting
+  var standing = LimitState<LimitReservation>.Answer.waiting
   /// The gate to pass when the reservation no longer waits.
   var gate: LimitGate?
 
@@ -25,11 +19,8 @@ final class LimitReservation: Reservation, @unchecked Sendable {  // guarded by 
 
   /// The number of the innermost reservation around this one in the same limit.
   var holderAround: Int? {
-    var next = around
-    while let reservation = next {
-      if let reservation = reservation as? LimitReservation, reservation.limit === limit { return reservation.id }
-      next = reservation.around
-    }
+    for case let outer as LimitReservation in sequence(first: self as Reservation, next: { $0.around }).dropFirst()
+    where outer.limit === limit { return outer.id }
     return nil
   }
 }
@@ -48,7 +39,7 @@ final class LimitGate: ReservationGate, @unchecked Sendable {  // immutable
   }
 
   override func attach() -> Bool {
-    if case .waiting = reservation.limit.attach(self, to: reservation) { true } else { false }
+    reservation.limit.attach(self, to: reservation) == .waiting
   }
 
   override func giveBack(isGranted: Bool) {

@@ -33,7 +33,6 @@ struct LimitState<Owner> {
   private(set) var inUse = 0
   private(set) var maxConcurrent: Int
   private var bucket: TokenBucket?
-  private var lastID = 0
   private var alarm: Duration?
   private var alarmNumber = 0
 
@@ -66,15 +65,9 @@ struct LimitState<Owner> {
   /// The reservations that were granted or refused, and the alarm.
   struct Change {
     var granted: [Owner] = []
-    var refused: [Refusal] = []
+    /// Those that are too heavy, with the greatest weight allowed.
+    var refused: [(owner: Owner, greatestWeight: Int)] = []
     var alarm = Alarm.keep
-  }
-
-  /// A reservation that is too heavy.
-  struct Refusal {
-    let owner: Owner
-    /// The greatest weight allowed.
-    let greatestWeight: Int
   }
 
   enum Answer: Equatable {
@@ -89,16 +82,14 @@ struct LimitState<Owner> {
   ///
   /// - Parameters:
   ///   - number: the unique number of the reservation, which stands in line before reservations
-  ///     with higher numbers. Nil for the end of the line.
+  ///     with higher numbers.
   ///   - holder: the innermost reservation around this one in the same limit.
   mutating func request(
-    _ weight: Int, for owner: Owner, number: ID? = nil, inside holder: ID? = nil, at now: Duration
-  ) -> (ID, Answer, Change) {
-    let id = number ?? lastID + 1
-    lastID = max(lastID, id)
+    _ weight: Int, for owner: Owner, number id: ID, inside holder: ID?, at now: Duration
+  ) -> (Answer, Change) {
     let lender = holder.flatMap { reservations[$0]?.isHeld == true ? reservations[$0]!.lender ?? $0 : nil }
     let greatestWeight = greatestWeight(inside: lender)
-    guard weight <= greatestWeight else { return (id, .refused(greatestWeight: greatestWeight), Change()) }
+    guard weight <= greatestWeight else { return (.refused(greatestWeight: greatestWeight), Change()) }
     reservations[id] = Reservation(owner: owner, weight: weight, lender: lender)
     if let lender {
       reservations[lender]!.users += 1
@@ -107,7 +98,7 @@ struct LimitState<Owner> {
       _ = line.insert(id)
     }
     let change = advance(at: now, except: id)
-    return (id, reservations[id]!.isHeld ? .granted : .waiting, change)
+    return (reservations[id]!.isHeld ? .granted : .waiting, change)
   }
 
   /// Removes a waiting reservation from the line. Does nothing if it does not wait.
@@ -179,7 +170,7 @@ struct LimitState<Owner> {
     for id in heavy.keys.sorted(by: >) { leave(id) }
     var change = advance(at: now)
     change.refused = heavy.sorted { $0.key < $1.key }.map { _, reservation in
-      Refusal(owner: reservation.owner, greatestWeight: greatestWeight(inside: reservation.lender))
+      (reservation.owner, greatestWeight(inside: reservation.lender))
     }
     return change
   }

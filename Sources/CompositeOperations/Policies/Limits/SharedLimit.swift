@@ -42,23 +42,6 @@ public final class SharedLimit: Sendable {
     var limit: LimitState<LimitReservation>
     /// The timer on the clock, and the number of its alarm.
     var timer: (timer: Timekeeper.Timer, number: Int)?
-
-    /// Changes the limit, and updates the standing of the reservations.
-    mutating func change(
-      _ input: (inout LimitState<LimitReservation>) -> LimitState<LimitReservation>.Change
-    ) -> Consequences {
-      let change = input(&limit)
-      for reservation in change.granted { reservation.standing = .granted }
-      for refusal in change.refused { refusal.owner.standing = .refused(greatestWeight: refusal.greatestWeight) }
-      let decided = change.granted + change.refused.map(\.owner)
-      return Consequences(gates: decided.compactMap { $0.gate.take() }, alarm: change.alarm)
-    }
-  }
-
-  /// What the caller does outside the lock.
-  private struct Consequences {
-    var gates: [LimitGate] = []
-    var alarm = LimitState<LimitReservation>.Alarm.keep
   }
 
   /// The name of the limit in timelines and errors.
@@ -99,8 +82,7 @@ public final class SharedLimit: Sendable {
     get { state.withLock { $0.limit.maxConcurrent } }
     set {
       SharedLimit.requirePositive(newValue)
-      let now = timekeeper.now.offset
-      carryOut(state.withLock { $0.change { $0.setMaxConcurrent(newValue, at: now) } })
+      change { $0.setMaxConcurrent(newValue, at: $1) }
     }
   }
 
@@ -111,8 +93,7 @@ public final class SharedLimit: Sendable {
   public var rate: Rate? {
     get { state.withLock { $0.limit.rate } }
     set {
-      let now = timekeeper.now.offset
-      carryOut(state.withLock { $0.change { $0.setRate(newValue, at: now) } })
+      change { $0.setRate(newValue, at: $1) }
     }
   }
 
@@ -128,31 +109,23 @@ public final class SharedLimit: Sendable {
   ///
   /// - Parameter place: the reservation's place in line.
   func request(_ reservation: LimitReservation, place: Int) {
-    let now = timekeeper.now.offset
     let holder = reservation.holderAround
-    carryOut(
-      state.withLock { state in
-        state.change { limit in
-          let (id, answer, change) = limit.request(
-            reservation.weight, for: reservation, number: place, inside: holder, at: now)
-          reservation.id = id
-          switch answer {
-          case .granted: reservation.standing = .granted
-          case .waiting: reservation.standing = .waiting
-          case .refused(let greatestWeight): reservation.standing = .refused(greatestWeight: greatestWeight)
-          }
-          return change
-        }
-      })
+    change { limit, now in
+      reservation.id = place
+      let (answer, change) = limit.request(
+        reservation.weight, for: reservation, number: place, inside: holder, at: now)
+      reservation.standing = answer
+      return change
+    }
   }
 
-  func standing(of reservation: LimitReservation) -> LimitReservation.Standing {
+  func standing(of reservation: LimitReservation) -> LimitState<LimitReservation>.Answer {
     state.withLock { _ in reservation.standing }
   }
 
   /// Attaches a gate if the reservation waits. The gate passes when the reservation no longer
   /// waits. Returns the standing of the reservation.
-  func attach(_ gate: LimitGate, to reservation: LimitReservation) -> LimitReservation.Standing {
+  func attach(_ gate: LimitGate, to reservation: LimitReservation) -> LimitState<LimitReservation>.Answer {
     state.withLock { _ in
       if case .waiting = reservation.standing { reservation.gate = gate }
       return reservation.standing
@@ -161,63 +134,66 @@ public final class SharedLimit: Sendable {
 
   /// Removes the reservation from the line if it still waits.
   func withdraw(_ reservation: LimitReservation) {
-    let now = timekeeper.now.offset
-    end(reservation) { $0.withdraw(reservation.id, at: now) }
+    end(reservation) { $0.withdraw(reservation.id, at: $1) }
   }
 
   /// Releases the reservation of an operation that has finished or will not run.
   func release(_ reservation: LimitReservation) {
-    let now = timekeeper.now.offset
-    end(reservation) { $0.release(reservation.id, at: now) }
+    end(reservation) { $0.release(reservation.id, at: $1) }
   }
 
-  private func end(
-    _ reservation: LimitReservation,
-    _ input: (inout LimitState<LimitReservation>) -> LimitState<LimitReservation>.Change
-  ) {
+  private func end(_ reservation: LimitReservation, _ input: Input) {
     var gate: LimitGate?  // released outside the lock
-    let consequences = state.withLock { state in
+    change { limit, now in
       swap(&gate, &reservation.gate)
       // A reservation that was refused has no number in the state.
-      if case .refused = reservation.standing { return Consequences() }
-      return state.change(input)
+      if case .refused = reservation.standing { return LimitState.Change() }
+      return input(&limit, now)
     }
     withExtendedLifetime(gate) {}
-    carryOut(consequences)
   }
 
-  private func wake(_ number: Int) {
+  // MARK: - Changes
+
+  private typealias Input =
+    (inout LimitState<LimitReservation>, _ now: Duration) -> LimitState<LimitReservation>.Change
+
+  /// Changes the limit, updates the standing of the reservations, and carries out what follows.
+  private func change(_ input: Input) {
     let now = timekeeper.now.offset
-    carryOut(state.withLock { $0.change { $0.wake(number, at: now) } })
-  }
-
-  // MARK: - Consequences
-
-  private func carryOut(_ consequences: Consequences) {
-    setAlarm(consequences.alarm)
-    for gate in consequences.gates { gate.pass() }
+    let (gates, alarm) = state.withLock { state in
+      let change = input(&state.limit, now)
+      for reservation in change.granted { reservation.standing = .granted }
+      for (reservation, weight) in change.refused { reservation.standing = .refused(greatestWeight: weight) }
+      let decided = change.granted + change.refused.map(\.owner)
+      return (decided.compactMap { $0.gate.take() }, change.alarm)
+    }
+    setAlarm(alarm)
+    for gate in gates { gate.pass() }
   }
 
   private func setAlarm(_ alarm: LimitState<LimitReservation>.Alarm) {
+    let unneeded: Timekeeper.Timer?
     switch alarm {
     case .keep:
-      break
+      return
     case .set(let time, let number):
-      let timer = timekeeper.at(Timekeeper.Time(offset: time)) { [weak self] in self?.wake(number) }
-      // Another thread may have set a later alarm first.
-      let unneeded: Timekeeper.Timer? = state.withLock { state in
+      let timer = timekeeper.at(Timekeeper.Time(offset: time)) { [weak self] in
+        self?.change { $0.wake(number, at: $1) }
+      }
+      unneeded = state.withLock { state in
+        // Another thread may have set a later alarm first.
         guard state.limit.isCurrent(alarm: number) else { return timer }
         defer { state.timer = (timer, number) }
         return state.timer?.timer
       }
-      if let unneeded { timekeeper.cancel(unneeded) }
     case .forget:
-      let unneeded: Timekeeper.Timer? = state.withLock { state in
+      unneeded = state.withLock { state in
         guard let timer = state.timer, !state.limit.isCurrent(alarm: timer.number) else { return nil }
         state.timer = nil
         return timer.timer
       }
-      if let unneeded { timekeeper.cancel(unneeded) }
     }
+    if let unneeded { timekeeper.cancel(unneeded) }
   }
 }
