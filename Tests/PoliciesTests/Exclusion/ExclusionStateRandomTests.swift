@@ -10,6 +10,7 @@ struct ExclusionStateRandomTests {
   private struct History {
     var random: SeededRandomNumberGenerator
     var state = ExclusionState<Int>()
+    var lastNumber = 0
     var model = ExclusionModel()
     /// The requests that have not been released, with the ancestors that operations inside them
     /// have.
@@ -50,8 +51,9 @@ struct ExclusionStateRandomTests {
       let count = random.number(1...3)
       let wanted = (0..<count).map { _ in random.pick(History.categories) }
       let id = state.reservations.keys.max().map { $0 } ?? 0
-      let (number, answer, change) = state.request(wanted, for: id, ancestors: ancestors)
-      let isAccepted = model.request(number, wanted, ancestors: ancestors)
+      lastNumber += 1
+      let (answer, change) = state.request(wanted, for: id, number: lastNumber, ancestors: ancestors)
+      let isAccepted = model.request(lastNumber, wanted, ancestors: ancestors)
       if !change.granted.isEmpty { overtakings += 1 }
       if case .refused(let circle) = answer {
         refusals += 1
@@ -59,7 +61,7 @@ struct ExclusionStateRandomTests {
         if circle.isEmpty { complain("an empty circle") }
       } else {
         if !isAccepted { complain("\(wanted) in \(ancestors) is not refused") }
-        live[number] = ancestors
+        live[lastNumber] = ancestors
         if case .waiting = answer { waits += 1 }
       }
     }

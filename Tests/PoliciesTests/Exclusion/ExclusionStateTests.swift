@@ -8,6 +8,7 @@ struct ExclusionStateTests {
   /// A state whose owners are letters.
   private struct Registry {
     var state = ExclusionState<String>()
+    var lastNumber = 0
     var numbers: [String: Int] = [:]
     var ancestors: [String: [Int]] = [:]
 
@@ -15,8 +16,9 @@ struct ExclusionStateTests {
     @discardableResult
     mutating func request(_ owner: String, _ categories: ExclusionCategory..., in parent: String? = nil) -> String {
       let around = parent.map { [numbers[$0]!] + ancestors[$0]! } ?? []
-      let (number, answer, change) = state.request(categories, for: owner, ancestors: around)
-      (numbers[owner], ancestors[owner]) = (number, around)
+      lastNumber += 1
+      (numbers[owner], ancestors[owner]) = (lastNumber, around)
+      let (answer, change) = state.request(categories, for: owner, number: lastNumber, ancestors: around)
       let text =
         switch answer {
         case .granted: "granted"

@@ -84,13 +84,13 @@ public final class ExclusionRegistry: Sendable {
     var others: [ExclusionGate] = []
     var circle: [ExclusionReservation.Wait] = []
     let answer: Answer? = state.withLock { state in
-      let (id, answer, change) = state.request(categories, for: reservation, number: place, ancestors: ancestors)
-      reservation.id = id
+      reservation.id = place
+      let (answer, change) = state.request(categories, for: reservation, number: place, ancestors: ancestors)
       others = note(change)
       switch answer {
       case .granted:
         reservation.standing = .granted
-        return .granted(holdsMore: ancestors.isEmpty || state.reservations[id]!.categories.isEmpty == false)
+        return .granted(holdsMore: ancestors.isEmpty || state.reservations[place]!.categories.isEmpty == false)
       case .waiting:
         return .waiting
       case .refused(let waits):

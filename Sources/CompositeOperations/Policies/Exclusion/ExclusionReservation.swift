@@ -43,15 +43,8 @@ final class ExclusionReservation: Reservation, @unchecked Sendable {  // guarded
 
   /// The numbers of the reservations around this one in the same registry, the innermost first.
   var numbersAround: [Int] {
-    var numbers: [Int] = []
-    var next = around
-    while let reservation = next {
-      if let reservation = reservation as? ExclusionReservation, reservation.registry === registry {
-        numbers.append(reservation.id)
-      }
-      next = reservation.around
-    }
-    return numbers
+    sequence(first: self as Reservation, next: { $0.around }).dropFirst()
+      .compactMap { $0 as? ExclusionReservation }.filter { $0.registry === registry }.map(\.id)
   }
 }
 

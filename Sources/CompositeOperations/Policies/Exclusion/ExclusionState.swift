@@ -53,7 +53,6 @@ struct ExclusionState<Owner> {
   private let defaultLimit: Int
   /// The limits that differ from the default.
   private var limits: [ExclusionCategory: Int] = [:]
-  private var lastID = 0
   /// Whether some reservations may wait for each other only because of their places in the lines.
   private var mayStall = false
 
@@ -112,22 +111,19 @@ struct ExclusionState<Owner> {
   ///
   /// - Parameters:
   ///   - number: the unique number of the reservation. The reservation stands in line before
-  ///     reservations with higher numbers. Nil for the end of the line.
+  ///     reservations with higher numbers.
   ///   - ancestors: the reservations of the operations around, the innermost first.
-  /// - Returns: the reservation's number, the answer, and other reservations that are granted in
-  ///   consequence.
+  /// - Returns: the answer, and other reservations that are granted in consequence.
   mutating func request(
-    _ categories: [ExclusionCategory], for owner: Owner, number: ID? = nil, ancestors: [ID] = []
-  ) -> (ID, Answer, Change) {
-    let id = number ?? lastID + 1
-    lastID = max(lastID, id)
+    _ categories: [ExclusionCategory], for owner: Owner, number id: ID, ancestors: [ID]
+  ) -> (Answer, Change) {
     var reservation = Reservation(owner: owner, categories: categories, ancestors: ancestors)
     if categories.count > 1 { reservation.categories = ExclusionState.distinct(categories) }
     if !ancestors.isEmpty { borrow(for: &reservation) }
     if takeRoom(for: reservation.categories) {
       reservation.isHeld = true
       reservations[id] = reservation
-      return (id, .granted, Change())
+      return (.granted, Change())
     }
     reservations[id] = reservation
     var isLast = true
@@ -140,19 +136,19 @@ struct ExclusionState<Owner> {
       // If there is room, the reservations behind this one wait for other categories, too.
       if isNext(id) {
         take(id)
-        return (id, .granted, Change())
+        return (.granted, Change())
       }
       // The reservations behind this one may now wait for it while it waits for them.
       mayStall = true
     }
     let mayClose = couldCloseCircle(id)
-    guard mayClose || mayStall, isEntangled else { return (id, .waiting, Change()) }
+    guard mayClose || mayStall, isEntangled else { return (.waiting, Change()) }
     if mayClose, forecast(inOrder: false).stuck.contains(where: { $0.id == id }) {
-      return (id, .refused(circle(closedBy: id) ?? []), withdraw(id))
+      return (.refused(circle(closedBy: id) ?? []), withdraw(id))
     }
     let granted = grantOutOfTurn()
     let others = granted.filter { $0 != id }.map { reservations[$0]!.owner }
-    return (id, granted.count > others.count ? .granted : .waiting, Change(granted: others))
+    return (granted.count > others.count ? .granted : .waiting, Change(granted: others))
   }
 
   private static func distinct(_ categories: [ExclusionCategory]) -> [ExclusionCategory] {
