@@ -145,29 +145,29 @@ package final class Timekeeper: Sendable {
   // MARK: - Alarm
 
   private func carryOut(_ alarm: TimerState<Work>.Alarm) {
+    let unneeded: Task<Void, Never>?
     switch alarm {
     case .keep:
-      break
+      return
     case .set(let deadline, let number):
       if let alarmQueue { return wait(until: deadline, number: number, on: alarmQueue) }
       // High priority: it is short, and a busy pool should not delay timeouts.
       let task = Task.detached(priority: .high) { [self] in await wake(at: deadline, number: number) }
       // A thread that set a later alarm may have been here first.
-      let unneeded: Task<Void, Never>? = state.withLock { state in
+      unneeded = state.withLock { state in
         if state.timers.keepsAlarms { return nil }
         guard state.timers.isCurrent(alarm: number) else { return task }
         defer { state.sleeper = (task, number) }
         return state.sleeper?.task
       }
-      unneeded?.cancel()
     case .forget:
-      let unneeded: Task<Void, Never>? = state.withLock { state in
+      unneeded = state.withLock { state in
         guard let sleeper = state.sleeper, !state.timers.isCurrent(alarm: sleeper.number) else { return nil }
         state.sleeper = nil
         return sleeper.task
       }
-      unneeded?.cancel()
     }
+    unneeded?.cancel()
   }
 
   private func wake(at deadline: Duration, number: Int) async {

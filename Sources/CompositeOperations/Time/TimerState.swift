@@ -29,8 +29,7 @@ struct TimerState<Action> {
 
   private struct Entry {
     let deadline: Duration
-    let slot: Int
-    let generation: UInt64
+    let token: Token
   }
 
   private struct Slot {
@@ -48,7 +47,7 @@ struct TimerState<Action> {
   let keepsAlarms: Bool
 
   /// How many timers are pending.
-  private(set) var count = 0
+  var count: Int { slots.count - free.count }
 
   /// - Parameter keepsAlarms: whether an alarm stays set, for later timers, when its timer is
   ///   cancelled or an earlier one is set.
@@ -61,26 +60,17 @@ struct TimerState<Action> {
   /// Adds a timer.
   mutating func add(at deadline: Duration, _ action: Action) -> (token: Token, alarm: Alarm) {
     generation += 1
-    let slot: Int
-    if let last = free.popLast() {
-      slot = last
-      slots[slot] = Slot(generation: generation, action: action)
-    } else {
-      slot = slots.count
-      slots.append(Slot(generation: generation, action: action))
-    }
-    count += 1
-    push(Entry(deadline: deadline, slot: slot, generation: generation))
-    let token = Token(slot: slot, generation: generation)
+    let slot = Slot(generation: generation, action: action)
+    let token = Token(slot: free.popLast() ?? slots.count, generation: generation)
+    if token.slot < slots.count { slots[token.slot] = slot } else { slots.append(slot) }
+    push(Entry(deadline: deadline, token: token))
     return (token, setAlarm(deadline))
   }
 
   /// Cancels a timer. Returns its action, to be released outside the lock; nil if it was due or
   /// cancelled before.
   mutating func cancel(_ token: Token) -> (action: Action?, alarm: Alarm) {
-    guard slots.indices.contains(token.slot), slots[token.slot].generation == token.generation,
-      let action = slots[token.slot].action
-    else { return (nil, .keep) }
+    guard isPending(token), let action = slots[token.slot].action else { return (nil, .keep) }
     vacate(token.slot)
     if count == 0 {
       heap.removeAll(keepingCapacity: heap.count < 64)
@@ -94,7 +84,7 @@ struct TimerState<Action> {
 
   /// Moves the alarm to the earliest pending timer.
   private mutating func advanceAlarm() -> Alarm {
-    while let first = heap.first, !isPending(first) { pop() }
+    while let first = heap.first, !isPending(first.token) { pop() }
     guard let alarm = alarms.last, let first = heap.first, first.deadline > alarm.deadline else { return .keep }
     alarms = []
     return setAlarm(first.deadline)
@@ -107,11 +97,11 @@ struct TimerState<Action> {
     alarms.remove(at: index)
     var actions: [Action] = []
     while let first = heap.first {
-      let isPending = isPending(first)
+      let isPending = isPending(first.token)
       if isPending, first.deadline > now { return (actions, setAlarm(first.deadline)) }
       pop()
-      guard isPending, let action = slots[first.slot].action else { continue }
-      vacate(first.slot)
+      guard isPending, let action = slots[first.token.slot].action else { continue }
+      vacate(first.token.slot)
       actions.append(action)
     }
     return (actions, alarms.isEmpty ? .forget : .keep)
@@ -131,26 +121,23 @@ struct TimerState<Action> {
     return .set(deadline, number: lastAlarmNumber)
   }
 
-  private func isPending(_ entry: Entry) -> Bool {
+  private func isPending(_ token: Token) -> Bool {
     // The table is emptied with the last timer, and may have become shorter.
-    entry.slot < slots.count && slots[entry.slot].generation == entry.generation && slots[entry.slot].action != nil
+    token.slot < slots.count && slots[token.slot].generation == token.generation && slots[token.slot].action != nil
   }
 
   private mutating func vacate(_ slot: Int) {
     slots[slot].action = nil
-    count -= 1
-    if count == 0 {
-      // The capacity for the most timers ever is not kept forever.
-      slots.removeAll(keepingCapacity: slots.count < 64)
-      free.removeAll(keepingCapacity: free.count < 64)
-    } else {
-      free.append(slot)
-    }
+    free.append(slot)
+    guard count == 0 else { return }
+    // The capacity for the most timers ever is not kept forever.
+    slots.removeAll(keepingCapacity: slots.count < 64)
+    free.removeAll(keepingCapacity: free.count < 64)
   }
 
   /// Drops the entries of timers that are gone.
   private mutating func compact() {
-    heap = heap.filter { isPending($0) }
+    heap = heap.filter { isPending($0.token) }
     var index = heap.count / 2
     while index > 0 {
       index -= 1
@@ -162,7 +149,7 @@ struct TimerState<Action> {
 
   /// Timers with one deadline are due in the order in which they were added.
   private static func isBefore(_ left: Entry, _ right: Entry) -> Bool {
-    left.deadline == right.deadline ? left.generation < right.generation : left.deadline < right.deadline
+    left.deadline == right.deadline ? left.token.generation < right.token.generation : left.deadline < right.deadline
   }
 
   private mutating func push(_ entry: Entry) {
