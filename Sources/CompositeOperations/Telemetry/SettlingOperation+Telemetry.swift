@@ -76,8 +76,6 @@ private final class OperationReporter: Sendable {
     var typeNames: [ObjectIdentifier: String] = [:]
   }
 
-  private static let library = "CompositeOperations"
-
   private let sink: any TelemetrySink
   private let root: ObjectIdentifier
   private let state = LockBox(State())
@@ -99,7 +97,9 @@ private final class OperationReporter: Sendable {
   }
 
   private func add(_ child: Operation, to parent: Operation) {
-    let isAttempt = (parent as? SettlingOperation)?.shownKind?.repeatsChildren == true && !Self.isWait(child)
+    let kind = (parent as? SettlingOperation)?.shownKind
+    // There are pauses between the attempts.
+    let isAttempt = (kind == .retry || kind == .repeating) && !Self.isWait(child)
     let (parentKey, childKey) = (ObjectIdentifier(parent), ObjectIdentifier(child))
     state.withLock { state in
       let parentID: Int64
@@ -180,7 +180,7 @@ private final class OperationReporter: Sendable {
     let isRoot = key == root
     // The removed operations are released outside the lock.
     let (entry, removed) = state.withLock { state -> (Entry, State) in
-      var entry = state.entries.removeValue(forKey: key) ?? makeEntry(of: operation)
+      let entry = state.entries.removeValue(forKey: key) ?? makeEntry(of: operation)
       var removed = State()
       if isRoot {
         swap(&removed, &state)
@@ -190,7 +190,6 @@ private final class OperationReporter: Sendable {
         rest.hasEnded = true
         state.entries[key] = rest
       }
-      entry.openEnds = 0
       return (entry, removed)
     }
     withExtendedLifetime(removed) {}
@@ -204,10 +203,7 @@ private final class OperationReporter: Sendable {
       }
     event.duration = entry.executionTime
     event.error = outcome.error
-    switch outcome {
-    case .failure: event.level = isRoot ? .error : .warning
-    case .success, .cancelled: event.level = isRoot ? .info : .debug
-    }
+    event.level = outcome.error == nil ? (isRoot ? .info : .debug) : (isRoot ? .error : .warning)
     sink.receive(event)
   }
 
@@ -223,7 +219,7 @@ private final class OperationReporter: Sendable {
   }
 
   private func makeEvent(_ kind: TelemetryEvent.Kind, of operation: Operation, _ entry: Entry) -> TelemetryEvent {
-    var event = TelemetryEvent(kind, library: Self.library, subject: subject(of: operation))
+    var event = TelemetryEvent(kind, library: "CompositeOperations", subject: subject(of: operation))
     event.name = operation.name
     event.id = entry.id
     event.parentID = entry.parentID
@@ -246,9 +242,4 @@ private final class OperationReporter: Sendable {
   private static func isWait(_ operation: Operation) -> Bool {
     (operation as? SettlingOperation)?.isGate == true || operation is DelayOperation
   }
-}
-
-extension OperationKind {
-  /// Whether the children of such an operation are attempts, with pauses between them.
-  fileprivate var repeatsChildren: Bool { self == .retry || self == .repeating }
 }
