@@ -11,9 +11,7 @@ package enum HarmlessText {
   /// names and emoji, and the tags of flags.
   package static func line(_ text: String) -> String {
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
-    var scalars = String.UnicodeScalarView()
-    for scalar in text.unicodeScalars { scalars.append(harmless(scalar)) }
-    return String(scalars)
+    return String(String.UnicodeScalarView(text.unicodeScalars.map(harmless)))
   }
 
   private static func harmless(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
