@@ -40,4 +40,12 @@ extension ComposableOperation {
     guard isFinished else { return nil }
     return isCancelled ? .cancelled : .failure(OperationError(.missingOutcome, operation: self))
   }
+
+  /// The outcome of an operation that is known to have finished, or to have been refused with an
+  /// error.
+  func settledOutcome(_ refusal: OperationError?) -> Outcome<Value> {
+    if let refusal { return .failure(refusal) }
+    if let outcome { return outcome }
+    return isCancelled ? .cancelled : .failure(OperationError(.missingOutcome, operation: self))
+  }
 }
