@@ -216,8 +216,8 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   /// Starts the operation, unless it was started or has settled.
   ///
   /// - Parameters:
-  ///   - byOwner: whether the caller has adopted the operation, and is not a queue. If a queue holds
-  ///     the operation as well, it finishes when the queue has started it, too.
+  ///   - byOwner: whether the caller has adopted the operation, and is not a queue. If a queue
+  ///     holds the operation as well, it finishes when the queue has started it, too.
   ///   - prepare: called if this is the call that starts it, before anything else.
   func start(byOwner: Bool, prepare: () -> Void) {
     let announces = willStart()
