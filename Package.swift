@@ -165,7 +165,7 @@ if let names = Context.environment["COMPOSITE_OPERATIONS_ONLY"] {
 let treatsWarningsAsErrors = Context.environment["COMPOSITE_OPERATIONS_WARNINGS_AS_ERRORS"] == "1"
 
 // For a build from nothing, which .ci/run makes: each module is compiled as a whole and without debug information. That takes
-// half the time, but a change of one file compiles its module anew.
+// less time, but a change of one file compiles its whole module again.
 let compilesModulesAsAWhole = Context.environment["COMPOSITE_OPERATIONS_WHOLE_MODULES"] == "1"
 
 // Not InternalImportsByDefault: a generic subclass, in another module, of a class that inherits from one of Foundation's
