@@ -19,6 +19,8 @@ public final class AsyncOperation<Value: Sendable>: SimpleOperation<Value>, @unc
   @exclusivity(unchecked) private var task: Task<Void, Never>?
   /// Whether the operation was cancelled or other code has settled it. Guarded by the same lock.
   @exclusivity(unchecked) private var isStopped = false
+  /// Whether the closure has returned. Guarded by the same lock.
+  @exclusivity(unchecked) private var hasReturned = false
 
   deinit {
     if work != nil { ReleaseList.release(&work) }
@@ -99,7 +101,8 @@ public final class AsyncOperation<Value: Sendable>: SimpleOperation<Value>, @unc
       }
     }
     let isStopped = StripedLock.withLock(of: self) {
-      if !state.current.isSettled { self.task = task }
+      // Also if the operation has settled: the closure itself may have settled it.
+      if !hasReturned { self.task = task }
       return self.isStopped
     }
     if isStopped { task.cancel() }
@@ -119,7 +122,7 @@ public final class AsyncOperation<Value: Sendable>: SimpleOperation<Value>, @unc
 
   /// Releases the task, which is about to end: the operation may live on for its outcome.
   private func forgetTask() {
-    StripedLock.withLock(of: self) { task = nil }
+    StripedLock.withLock(of: self) { (task, hasReturned) = (nil, true) }
   }
 
   /// Cancels the task.

@@ -70,7 +70,8 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
     static let observed = Flags(rawValue: 1 << 18)
     /// `name` was set.
     static let hasName = Flags(rawValue: 1 << 19)
-    /// The operation always settles by itself after `main` returned: a task is running, say.
+    /// The operation always settles by itself after `main` returned: a task is running, say. If
+    /// other code settles the operation, the work is stopped. A composite has begun.
     static let endsByItself = Flags(rawValue: 1 << 20)
     /// `main` has returned without settling the operation. Set in debug builds only.
     static let mainReturned = Flags(rawValue: 1 << 21)

@@ -16,7 +16,10 @@ extension SettlingOperation {
     switch action {
     case .run:
       prepare()
-      if state.current.has([.hasDependencies, .needsNoSlot]), !prepareStart() { return }
+      if state.current.has([.hasDependencies, .needsNoSlot]), !prepareStart() {
+        hub?.deliver()
+        return
+      }
       if !announced { announceStart() }
       if let hub {
         hub.deliver()

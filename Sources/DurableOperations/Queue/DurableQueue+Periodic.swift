@@ -23,7 +23,7 @@ extension DurableQueue {
   ///
   /// Call it at each launch: a stored name takes the new job, options and schedule, and keeps its
   /// next time if the schedule is the same. If the rules of its time zone have changed, a queue
-  /// computes the next time again when it opens. ``JobContext/occurrence`` tells an attempt which
+  /// computes the next time again when it starts. ``JobContext/occurrence`` tells an attempt which
   /// time it is for.
   ///
   /// - Parameters:

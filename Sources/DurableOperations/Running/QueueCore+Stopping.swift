@@ -27,6 +27,8 @@ extension QueueCore {
       do {
         // Attempts from before the start are watched again.
         try store.begin(resuming: withLock { $0.executions.isEmpty ? nil : $0.state.worker })
+        // Not when the queue opens: a program that only reads may know other rules of time zones.
+        try store.updateNextOccurrences()
       } catch {
         tellFailure(error, in: .look)
       }

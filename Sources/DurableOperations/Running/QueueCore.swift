@@ -73,13 +73,6 @@ final class QueueCore: Sendable {
     storage = LockBox(Storage(state: state))
     engine = makeEngine()
     engine.start()
-    if case .readOnlyFile = location { return }
-    do {
-      try database.sync { try $0.updateNextOccurrences() }
-    } catch {
-      // Neither a full disk nor another process keeps a queue from opening.
-      tellFailure(error, in: .look)
-    }
   }
 
   deinit {

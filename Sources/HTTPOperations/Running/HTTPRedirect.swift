@@ -26,9 +26,11 @@ enum HTTPRedirect {
     _ location: String, status: Int, of request: URLRequest, at url: URL?, secretFields: Set<String> = []
   ) throws -> Target {
     let origin = url ?? request.url
-    // Several fields are joined like this, and an address has no space. As in browsers and curl,
-    // the same address may come twice.
-    let addresses = Set(location.split(separator: ", ", omittingEmptySubsequences: false))
+    // Several fields are joined like this. As in browsers and curl, the same address may come
+    // twice, and an address may have a space that the server has not escaped.
+    let parts = location.split(separator: ", ", omittingEmptySubsequences: false)
+    let isJoined = parts.dropFirst().allSatisfy { $0.hasPrefix("/") || $0.contains("://") }
+    let addresses: Set<Substring> = isJoined ? Set(parts) : [location[...]]
     guard addresses.count == 1, let address = addresses.first else {
       throw HTTPError(.invalidRedirect, url: origin, detail: "it names several addresses")
     }

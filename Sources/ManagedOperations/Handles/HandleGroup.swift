@@ -50,7 +50,7 @@ public final class HandleGroup<Value: Sendable>:
 
   /// Starts the tasks: all of them, or the first.
   public override func main() {
-    _ = observe(self, tag: Role.settled.rawValue)
+    let isSettled = !observe(self, tag: Role.settled.rawValue)
     // Between two of its tasks, and until its completion has run, the manager is not idle.
     owner.groupStarted(inOrder ? handles.map(\.id) : [])
     // Here rather than by the composite, so that the tasks come before those that are added next.
@@ -59,6 +59,7 @@ public final class HandleGroup<Value: Sendable>:
       handle.start()
     }
     awaitTasks(as: .started)
+    if isSettled { _ = cancelTasks() }
   }
 
   /// Cancels all tasks.

@@ -5,7 +5,6 @@ extension DurableQueue.Location {
   func prepareFile(at url: URL, access: DurableQueue.FileAccess) throws {
     try Self.requireSingleName(of: url)
     if case .readOnlyFile = self { return try Self.requireFile(at: url) }
-    try Self.requireShortName(of: url)
     if case .existingFile = self { return try Self.requireFile(at: url) }
     let folder = url.deletingLastPathComponent()
     do {
@@ -17,6 +16,7 @@ extension DurableQueue.Location {
           "its folder \(folder.path) cannot be made: \(error.localizedDescription). Make it, or choose another path",
         path: url.path)
     }
+    try Self.requireShortName(of: url)
     // A link may exist while its target does not.
     let file = url.whereLinksLead.path
     // SQLite would overwrite a file of a single byte.
@@ -47,15 +47,15 @@ extension DurableQueue.Location {
       path: url.path)
   }
 
-  /// SQLite would make the file, and fail to make those beside it.
+  /// SQLite would make the file, and fail to make those beside it. The folder of the file exists.
   private static func requireShortName(of url: URL) throws {
     let file = url.whereLinksLead, length = file.lastPathComponent.utf8.count
-    let longest = pathconf(file.deletingLastPathComponent().path, Int32(_PC_NAME_MAX)), rest = "-journal".utf8.count
+    let longest = pathconf(file.deletingLastPathComponent().path, Int32(_PC_NAME_MAX)), rest = "-announcing".utf8.count
     guard longest > 0, length + rest > longest else { return }
     throw DatabaseError(
       .cannotOpen,
       message:
-        "its name has \(length) bytes, SQLite adds up to \(rest) more, and the file system allows \(longest). Choose a "
+        "its name has \(length) bytes, the files beside it have up to \(rest) more, and the file system allows \(longest). Choose a "
         + "shorter name", path: url.path)
   }
 

@@ -26,7 +26,7 @@ struct OwnChildDependencyTests {
   }
 
   enum Place: CaseIterable {
-    case root, startedByHand, queue, queueRun, sequence, parallel, limited
+    case root, startedByHand, observed, queue, queueRun, sequence, parallel, limited
   }
 
   @Test("It fails with an error that names both, and its child is cancelled", arguments: Kind.allCases, Place.allCases)
@@ -40,6 +40,9 @@ struct OwnChildDependencyTests {
     switch place {
     case .root: Task { try? await Self.run(composition) }
     case .startedByHand: await onWorker { composition.start() }
+    case .observed:
+      composition.addObserver { if $0.kind == .settled { recorder.record("settled") } }
+      await onWorker { composition.start() }
     case .queue: queue.addOperation(composition)
     case .queueRun: Task { try? await Self.run(composition, in: queue) }
     case .sequence: CompositeOperation(sequence: LinearSequence({ _ in composition })).start()
@@ -55,7 +58,7 @@ struct OwnChildDependencyTests {
     #expect(text.contains("“album”") && text.contains("“child”"), "\(text)")
     await finished(child)
     #expect(child.outcome?.isCancelled == true)
-    #expect(recorder.events.isEmpty)
+    #expect(recorder.events == (place == .observed ? ["settled"] : []))
     let next = succeeding(3)
     queue.addOperation(next)
     #expect(await settled(next).value == 3)

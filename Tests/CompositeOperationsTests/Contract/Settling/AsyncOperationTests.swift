@@ -91,6 +91,28 @@ struct AsyncOperationTests {
     }
   }
 
+  @Test("3.1.6 Settled by its own closure while it starts, with a long completion, it cancels its task")
+  func settle_insideTheClosureWhileStarting_cancelsTheTask() async {
+    for _ in 0..<200 {
+      let (hasStarted, stopped) = (DispatchSemaphore(value: 0), Gate())
+      let owner = EventRecorder<AsyncOperation<Int>>()
+      let operation = AsyncOperation<Int> {
+        defer { stopped.open() }
+        owner.events[0].finish(with: 5)
+        try await Gate().waitUnlessCancelled()
+        return 1
+      }
+      operation.completion = { _ in hasStarted.wait() }
+      owner.record(operation)
+      await onWorker {
+        operation.start()
+        hasStarted.signal()
+      }
+      await stopped.wait()
+      #expect(operation.result == 5)
+    }
+  }
+
   @Test("3.1.6 A task that settles its operation is not cancelled by that", arguments: [false, true])
   func work_returning_isNotCancelled(fails: Bool) async {
     for _ in 0..<200 {

@@ -6,7 +6,7 @@ import Testing
 @testable import DurableOperations
 
 @Suite("Backoff of jobs", .timeLimit(.minutes(30)))
-struct JobBackoffTests {
+struct BackoffOfJobsTests {
   /// Asking it is an error.
   private struct NoRandomNumbers: RandomNumberGenerator {
     mutating func next() -> UInt64 { fatalError("A random number was asked for") }
