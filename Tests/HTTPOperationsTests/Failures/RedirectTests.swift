@@ -113,6 +113,14 @@ import FoundationNetworking
     }
   }
 
+  @Test func addressWithASpaceAfterAComma_isFollowed() async throws {
+    try await withServer { server in
+      server.route("/a", .redirect(to: "/b?q=Paris, France", status: 302))
+      server.route("/b?q=Paris,%20France", .ok("there"))
+      #expect(try await HTTPOperation(request(server.url("/a"))).run().text == "there")
+    }
+  }
+
   @Test func redirectWithoutAPlace_isAnAnswer() async throws {
     try await withServer { server in
       server.route("/", .status(302, body: "somewhere"))
