@@ -117,7 +117,8 @@ import FoundationNetworking
     try await withServer { server in
       server.route("/a", .redirect(to: "/b?q=Paris, France", status: 302))
       server.route("/b?q=Paris,%20France", .ok("there"))
-      #expect(try await HTTPOperation(request(server.url("/a"))).run().text == "there")
+      let response = try await HTTPOperation(request(server.url("/a"))).run()
+      #expect(response.text == "there")
     }
   }
 

@@ -132,6 +132,7 @@ public var F_GETPATH: Int32 { 50 }
 public var F_FULLFSYNC: Int32 { 51 }
 public var F_BARRIERFSYNC: Int32 { 85 }
 public var FD_CLOEXEC: Int32 { 1 }
+public var _PC_NAME_MAX: Int32 { 4 }
 public var F_OK: Int32 { 0 }
 public var X_OK: Int32 { 1 }
 public var W_OK: Int32 { 2 }
