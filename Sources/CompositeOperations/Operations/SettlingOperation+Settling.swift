@@ -153,9 +153,13 @@ extension SettlingOperation {
     if hasDependencies, !super.isReady || state.current.has([.cancelled, .finishesWhenStarted]) { leaveDependencies() }
     announceFinish { state.apply { $0.finish() } }
     if hasDependencies {
-      // Not its own ones, which may be asked for now.
+      // Not its own ones, which may be asked for now. Nor those that are just finishing: in a
+      // circle, threads that release the dependencies of each other would wait for each other.
       for case let dependency as SettlingOperation in super.dependencies where dependency.isFinished {
-        if dependency.state.apply({ $0.forgetDependencies() }) { dependency.releaseDependencies() }
+        let haveEnded = dependency.dependencies.allSatisfy { operation in
+          (operation as? SettlingOperation).map { $0.state.current.phase == .announced } ?? operation.isFinished
+        }
+        if haveEnded, dependency.state.apply({ $0.forgetDependencies() }) { dependency.releaseDependencies() }
       }
     }
     tellEnd()
