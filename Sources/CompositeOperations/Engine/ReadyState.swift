@@ -71,7 +71,7 @@ struct ReadyState {
 
   func owns(_ number: Int) -> Bool { owned.contains(number) }
 
-  /// Records that other code starts an operation. Returns false if none is awaited any more.
+  /// Records that other code starts an operation. Returns false if none is awaited now.
   mutating func join(_ number: Int) -> Bool {
     owned.remove(number)
     return !isClosed
