@@ -164,9 +164,8 @@ if let names = Context.environment["COMPOSITE_OPERATIONS_ONLY"] {
 // `-suppress-warnings`, which conflicts, and a warning of a newer compiler must not break the build of those who use it.
 let treatsWarningsAsErrors = Context.environment["COMPOSITE_OPERATIONS_WARNINGS_AS_ERRORS"] == "1"
 
-// For a build from nothing, which .ci/run makes: each module is compiled as a whole and without debug information. That takes
-// less time, but a change of one file compiles its whole module again.
-let compilesModulesAsAWhole = Context.environment["COMPOSITE_OPERATIONS_WHOLE_MODULES"] == "1"
+// For a build from nothing, which .ci/run makes: a fifth of the time goes into debug information.
+let hasNoDebugInformation = Context.environment["COMPOSITE_OPERATIONS_NO_DEBUG_INFORMATION"] == "1"
 
 // Not InternalImportsByDefault: a generic subclass, in another module, of a class that inherits from one of Foundation's
 // crashes when that import is internal (Swift 6.3).
@@ -177,11 +176,7 @@ for target in package.targets where target.type != .system {
     .enableUpcomingFeature("MemberImportVisibility"),
   ]
   if treatsWarningsAsErrors { settings.append(.treatAllWarnings(as: .error)) }
-  // With threads there is an object for each file, as SwiftPM expects.
-  if compilesModulesAsAWhole {
-    let flags = ["-whole-module-optimization", "-num-threads", "2", "-gnone"]
-    settings.append(.unsafeFlags(flags, .when(configuration: .debug)))
-  }
+  if hasNoDebugInformation { settings.append(.unsafeFlags(["-gnone"], .when(configuration: .debug))) }
   target.swiftSettings = settings
 }
 

@@ -47,7 +47,9 @@ extension SettlingOperation {
     var replaced: (@Sendable () -> Void)? = action  // released outside the lock
     let isLate = StripedLock.withLock(of: self) {
       guard state.apply({ $0.addCancelHook() }) == .keep, !state.current.has(.cancelled) else { return true }
-      swap(&replaced, &makeRareFields().whenDecidedUnstarted)
+      let fields = makeRareFields()
+      // Not `swap`, which allocates for closures.
+      (replaced, fields.whenDecidedUnstarted) = (fields.whenDecidedUnstarted, action)
       return false
     }
     withExtendedLifetime(replaced) {}
@@ -59,7 +61,9 @@ extension SettlingOperation {
   final func setWhenNothingIsAwaited(_ action: @escaping @Sendable () -> Void) {
     var replaced: (@Sendable () -> Void)? = action  // released outside the lock
     StripedLock.withLock(of: self) {
-      if state.current.phase == .pending { swap(&replaced, &makeRareFields().whenNothingIsAwaited) }
+      guard state.current.phase == .pending else { return }
+      let fields = makeRareFields()
+      (replaced, fields.whenNothingIsAwaited) = (fields.whenNothingIsAwaited, action)
     }
     withExtendedLifetime(replaced) {}
   }
