@@ -23,6 +23,8 @@ final class ForEachSource<Item: Sendable, Child: ComposableOperation>: ParallelS
   }
 
   override func child(_ tag: Int) throws -> Operation {
+    // One that has waited was made before.
+    if let child = existingChild(tag) { return child }
     guard let make else { preconditionFailure("Child \(tag) was asked for when all were done") }
     let child = try ThreadContext.current.runUserCode { try make(items[tag]) }
     let isCancelled = progress.withLock { progress in

@@ -61,6 +61,29 @@ struct ForEachTests {
     #expect(await settled(each).value == [0, 1, 2, 3, 4, 5])
   }
 
+  @Test("forEach: an operation that waits, for its dependency or outside of its place, is made once", arguments: [true, false])
+  func forEach_operationThatWaits_isMadeOnce(isInside: Bool) async {
+    let made = EventRecorder<Int>()
+    let held = HeldOperation<Int>()
+    let waits = Gate()
+    let each = forEach([1, 2], maxConcurrent: 1) { number in
+      made.record(number)
+      guard number == 1 else {
+        waits.open()
+        return succeeding(2)
+      }
+      let dependent = succeeding(1)
+      dependent.addDependency(held)
+      return isInside ? dependent.condition(Condition { _ in true }) : dependent
+    }
+    await onWorker { each.start() }
+    await waits.wait()
+    held.start()
+    held.finish(with: 0)
+    #expect(await settled(each).value == [1, 2])
+    #expect(made.events == [1, 2])
+  }
+
   @Test("forEach: maxConcurrent is held, asynchronous work included", arguments: 1...3)
   func forEach_maxConcurrent_isHeld(limit: Int) async {
     let gauge = ConcurrencyGauge()
