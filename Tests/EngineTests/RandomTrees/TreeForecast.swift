@@ -99,20 +99,10 @@ struct TreeForecast {
     // A child that ended before its turn may be seen early; after an unknown one, nothing is
     // certain.
     let isPlain = order.allSatisfy {
-      index[$0].spec.leaf?.kind != .settled && !cancelledBefore.contains($0) && !waitsInside($0, index)
+      index[$0].spec.leaf?.kind != .settled && !cancelledBefore.contains($0) && !index.waitsInside($0)
     }
     guard isPlain, let end = order.firstIndex(where: { forecasts[$0]?.isSuccess != true }) else { return nil }
     return forecasts[order[end]] == nil ? nil : order
-  }
-
-  /// Whether operations inside wait for others: a composition gets its place when one can start.
-  private static func waitsInside(_ id: Int, _ index: TreeIndex) -> Bool {
-    if case .parallel(let parallel) = index[id].spec,
-      parallel.children.contains(where: { !$0.after.isEmpty || $0.external != nil })
-    {
-      return true
-    }
-    return index[id].children.contains { waitsInside($0, index) }
   }
 
   /// All nodes below one that was cancelled before the start are cancelled, unless already settled.

@@ -51,6 +51,16 @@ struct TreeIndex: Sendable {
     return rootQueue == queue
   }
 
+  /// Whether operations inside wait for others: a composition gets its place when one can start.
+  func waitsInside(_ id: Int) -> Bool {
+    if let parallel = nodes[id].spec.parallel,
+      parallel.children.contains(where: { !$0.after.isEmpty || $0.external != nil })
+    {
+      return true
+    }
+    return nodes[id].children.contains(where: waitsInside)
+  }
+
   /// Whether the composite offers several leaves to its queue as soon as it starts, which only the
   /// queue holds back.
   func offersAtOnce(_ id: Int) -> Bool {

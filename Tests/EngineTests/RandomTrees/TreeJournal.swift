@@ -124,8 +124,9 @@ final class TreeJournal: Sendable {
   }
 
   /// The child of a `forEach` exists from now on and counts for its width, unless it settled before
-  /// it was made.
+  /// it was made, or waits outside of its place.
   func activate(_ id: Int) {
+    if index.waitsInside(id) { return }
     state.withLock { if $0.entries[id].settled.isEmpty { activate(id, &$0) } }
   }
 
