@@ -61,7 +61,7 @@ struct ForEachTests {
     #expect(await settled(each).value == [0, 1, 2, 3, 4, 5])
   }
 
-  @Test("forEach: an operation that waits, for its dependency or outside of its place, is made once", arguments: [true, false])
+  @Test("forEach: an operation that waits, or has something inside that waits, is made once", arguments: [true, false])
   func forEach_operationThatWaits_isMadeOnce(isInside: Bool) async {
     let made = EventRecorder<Int>()
     let held = HeldOperation<Int>()
