@@ -271,4 +271,15 @@ struct ProgressTests {
     operation.finish(with: 1)
     #expect(seen.events == (1...1000).map { Double($0) / 1000 })
   }
+
+  @Test("An observer is called from the same depth of the stack each time")
+  func manyEvents_callTheObserverAtOneDepth() async {
+    let operation = HeldOperation<Int>(), depths = EventRecorder<Int>()
+    operation.addObserver { _ in depths.record(Thread.callStackReturnAddresses.count) }
+    await onWorker { operation.start() }
+    await onWorker { for step in 1...20 { operation.reportProgress(completed: step, of: 20) } }
+    operation.finish(with: 1)
+    // The depths of the events of progress.
+    #expect(Set(depths.events.dropFirst().dropLast()).count == 1, "\(depths.events)")
+  }
 }

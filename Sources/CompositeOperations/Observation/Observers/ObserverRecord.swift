@@ -8,13 +8,19 @@ final class ObserverRecord: Sendable {
   let interests: ObserverInterests
   /// Whether the main actor calls the observer, instead of the delivering thread.
   private let isOnMainActor: Bool
+  /// The closure in a structure: a closure that is itself the state of a lock box gets another layer
+  /// around it with each access.
+  private struct Observer {
+    let body: Body
+  }
+
   /// Nil once the observer was removed or has received the last event.
-  private let body: LockBox<Body?>
+  private let observer: LockBox<Observer?>
 
   init(interests: ObserverInterests, onMainActor isOnMainActor: Bool = false, _ body: @escaping Body) {
     self.interests = interests
     self.isOnMainActor = isOnMainActor
-    self.body = LockBox(body)
+    observer = LockBox(Observer(body: body))
   }
 
   /// Calls the observer on this thread, or lets the main actor call it. Called for one event at a
@@ -28,14 +34,14 @@ final class ObserverRecord: Sendable {
   }
 
   private func call(_ event: OperationEvent, of subject: EventSubject?) {
-    guard let body = body.withLock({ $0 }) else { return }
-    ThreadContext.current.runUserCode { body(event, subject) }
+    guard let observer = observer.withLock({ $0 }) else { return }
+    ThreadContext.current.runUserCode { observer.body(event, subject) }
     if case .settled = event.content, subject?.isInner != true { end() }
   }
 
   /// Releases the observer. No call of it begins after this.
   func end() {
-    let ended = body.withLock { $0.take() }
+    let ended = observer.withLock { $0.take() }
     withExtendedLifetime(ended) {}  // released outside the lock
   }
 }
