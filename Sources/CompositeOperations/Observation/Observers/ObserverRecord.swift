@@ -8,8 +8,8 @@ final class ObserverRecord: Sendable {
   let interests: ObserverInterests
   /// Whether the main actor calls the observer, instead of the delivering thread.
   private let isOnMainActor: Bool
-  /// The closure in a structure: a closure that is itself the state of a lock box gets another layer
-  /// around it with each access.
+  /// A closure that is itself the state of a lock box gets another layer around it with each access.
+  /// In a structure it does not.
   private struct Observer {
     let body: Body
   }
