@@ -152,7 +152,9 @@ let package = Package(
 if let names = Context.environment["COMPOSITE_OPERATIONS_ONLY"] {
   var left: Set<String> = []
   func keep(_ name: String) {
-    guard let target = package.targets.first(where: { $0.name == name }), left.insert(name).inserted else { return }
+    let target = package.targets.first { $0.name == name }
+    guard let target else { fatalError("COMPOSITE_OPERATIONS_ONLY names \(name), which is no target.") }
+    guard left.insert(name).inserted else { return }
     for dependency in target.dependencies { keep(dependency.targetName) }
   }
   for name in names.split(separator: ",") { keep(String(name)) }
@@ -178,8 +180,8 @@ for target in package.targets where target.type != .system {
   ]
   if treatsWarningsAsErrors { settings.append(.treatAllWarnings(as: .error)) }
   if compilesModulesAsAWhole {
-    // SwiftPM's own `-g` comes later than these flags, and in debug builds it expects an object for each file, which a number of
-    // threads gives.
+    // The frontend is told itself, since SwiftPM's own `-g` comes later than these flags. In debug builds SwiftPM expects an object
+    // for each file, which a number of threads gives.
     settings.append(.unsafeFlags(["-Xfrontend", "-gnone"]))
     settings.append(.unsafeFlags(["-whole-module-optimization", "-num-threads", "1"], .when(configuration: .debug)))
   }

@@ -61,6 +61,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
   // MARK: - Children
 
   /// Returns a child that was handed out. A subclass may make it here, and throw if it cannot.
+  /// Called again when a child that has waited may start.
   func child(_ tag: Int) throws -> Operation { children[tag] }
 
   /// Returns the child if it was made and not yet released.

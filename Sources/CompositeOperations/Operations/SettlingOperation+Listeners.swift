@@ -44,7 +44,7 @@ extension SettlingOperation {
   /// Sets a closure that is called, perhaps more than once, if the operation is cancelled or
   /// settled before it starts.
   final func setWhenDecidedUnstarted(_ action: @escaping @Sendable () -> Void) {
-    var replaced: (@Sendable () -> Void)? = action  // released outside the lock
+    var replaced: (@Sendable () -> Void)?  // released outside the lock
     let isLate = StripedLock.withLock(of: self) {
       guard state.apply({ $0.addCancelHook() }) == .keep, !state.current.has(.cancelled) else { return true }
       let fields = makeRareFields()
@@ -59,7 +59,7 @@ extension SettlingOperation {
   /// Sets a closure that is called when the last unfinished dependency is removed, in place of the
   /// one before. Afterwards the caller asks for ``awaitsNothingMore``.
   final func setWhenNothingIsAwaited(_ action: @escaping @Sendable () -> Void) {
-    var replaced: (@Sendable () -> Void)? = action  // released outside the lock
+    var replaced: (@Sendable () -> Void)?  // released outside the lock
     StripedLock.withLock(of: self) {
       guard state.current.phase == .pending else { return }
       let fields = makeRareFields()

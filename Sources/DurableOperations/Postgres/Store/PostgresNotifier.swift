@@ -11,9 +11,14 @@ final class PostgresNotifier: Sendable {
   private let pool: PostgresConnectionPool
   /// Nil if nothing is received.
   private let listening: PostgresListening?
-  private let heard = LockBox<PostgresListening.Heard?>(nil)
+  private let receiver = LockBox<Receiver?>(nil)
   private let state = LockBox(PostgresNotifierState())
   private let queue = DispatchQueue(label: "DurableOperations.postgres.notifier", qos: .userInitiated)
+
+  /// A closure that is itself the state of a lock box gets another layer with each access.
+  private struct Receiver {
+    let heard: PostgresListening.Heard
+  }
 
   /// How long news wait for others.
   private static let pause = DispatchTimeInterval.milliseconds(20)
@@ -26,12 +31,12 @@ final class PostgresNotifier: Sendable {
   }
 
   func listen(_ heard: @escaping PostgresListening.Heard) {
-    self.heard.withLock { $0 = heard }
+    receiver.withLock { $0 = Receiver(heard: heard) }
     listening?.begin(heard)
   }
 
   func close() {
-    heard.withLock { $0 = nil }
+    receiver.withLock { $0 = nil }
     listening?.close()
   }
 
@@ -43,7 +48,7 @@ final class PostgresNotifier: Sendable {
 
   private func send(_ news: StoreNews) {
     // This process has to look, too: it does not hear what it sends itself, and may not listen.
-    if news.isIncomplete { heard.withLock { $0 }?(news) }
+    if news.isIncomplete { receiver.withLock { $0 }?.heard(news) }
     let notification = PostgresStatement(
       "SELECT pg_catalog.set_config('synchronous_commit', 'off', true), pg_catalog.pg_notify($1, $2)",
       name: "composite_operations_notify")

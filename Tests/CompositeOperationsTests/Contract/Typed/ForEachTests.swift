@@ -61,26 +61,45 @@ struct ForEachTests {
     #expect(await settled(each).value == [0, 1, 2, 3, 4, 5])
   }
 
-  @Test("forEach: an operation that waits, or has something inside that waits, is made once", arguments: [true, false])
-  func forEach_operationThatWaits_isMadeOnce(isInside: Bool) async {
+  /// How the wait of an operation ends.
+  enum WaitEnd: CaseIterable {
+    case dependencyFinishes, dependencyInsideFinishes, dependencyIsRemoved
+    case otherCodeSettlesIt, itIsCancelled, allIsCancelled
+  }
+
+  @Test("forEach: an operation that waits is made once", arguments: WaitEnd.allCases)
+  func forEach_operationThatWaits_isMadeOnce(end: WaitEnd) async {
     let made = EventRecorder<Int>()
-    let held = HeldOperation<Int>()
-    let waits = Gate()
+    let (held, waiting) = (HeldOperation<Int>(), succeeding(1))
+    let second = Gate()
+    waiting.addDependency(held)
     let each = forEach([1, 2], maxConcurrent: 1) { number in
       made.record(number)
-      guard number == 1 else {
-        waits.open()
+      if number == 2 {
+        second.open()
         return succeeding(2)
       }
-      let dependent = succeeding(1)
-      dependent.addDependency(held)
-      return isInside ? dependent.condition(Condition { _ in true }) : dependent
+      return end == .dependencyInsideFinishes ? waiting.condition(Condition { _ in true }) : waiting
     }
     await onWorker { each.start() }
-    await waits.wait()
-    held.start()
-    held.finish(with: 0)
-    #expect(await settled(each).value == [1, 2])
+    await second.wait()
+    await onWorker {
+      switch end {
+      case .dependencyFinishes, .dependencyInsideFinishes:
+        held.start()
+        held.finish(with: 0)
+      case .dependencyIsRemoved: waiting.removeDependency(held)
+      case .otherCodeSettlesIt: waiting.finish(with: 1)
+      case .itIsCancelled: waiting.cancel()
+      case .allIsCancelled: each.cancel()
+      }
+    }
+    let outcome = await settled(each)
+    if end == .itIsCancelled || end == .allIsCancelled {
+      #expect(outcome.isCancelled)
+    } else {
+      #expect(outcome.value == [1, 2])
+    }
     #expect(made.events == [1, 2])
   }
 
