@@ -7,6 +7,9 @@ import Synchronization
 /// A pthread mutex (an unfair lock on Apple platforms) rather than `Synchronization.Mutex`, because
 /// ThreadSanitizer on Linux reports accesses inside the latter as races.
 ///
+/// The state is no closure: Swift would put another layer around the closure with each access. Put
+/// the closure in a structure.
+///
 /// Inlinable for compilers that specialize functions of a package in its other targets; that of
 /// Swift 6.3 does not.
 package struct LockBox<State>: @unchecked Sendable {  // the state is only touched inside the lock

@@ -41,6 +41,48 @@ class GateOperation: SimpleOperation<Void>, @unchecked Sendable {  // see the su
   }
 }
 
+/// A gate that waits for a task.
+class TaskGate: GateOperation, @unchecked Sendable {  // see the field, and the subclasses
+  private let priority: TaskPriority?
+  /// Guarded by the striped lock.
+  private var task: Task<Void, Never>?
+
+  init(priority: TaskPriority?) {
+    self.priority = priority
+    super.init()
+  }
+
+  /// Does the work in the task.
+  func work() async throws {
+    preconditionFailure("abstract")
+  }
+
+  override final func main() {
+    let task = Task.detached(priority: priority) { [self] in
+      do {
+        try await work()
+        forgetTask()
+        finish()
+      } catch {
+        forgetTask()
+        reject(with: error)
+      }
+    }
+    // A concurrent cancel either finds the task here, or has set `isCancelled` before the check.
+    StripedLock.withLock(of: self) { if !state.current.isSettled { self.task = task } }
+    if isCancelled { task.cancel() }
+  }
+
+  /// Releases the task, which is about to end.
+  private func forgetTask() {
+    StripedLock.withLock(of: self) { task = nil }
+  }
+
+  override final func didCancel() {
+    StripedLock.withLock(of: self) { task }?.cancel()
+  }
+}
+
 /// A gate that waits for the dependencies of an operation.
 final class DependencyGate: GateOperation, @unchecked Sendable {  // locked, or immutable
   private let operation: Operation

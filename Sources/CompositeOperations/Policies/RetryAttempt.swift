@@ -29,51 +29,25 @@ public struct RetryAttempt: Sendable {
 }
 
 /// Calls a `Decide` closure in a task after an attempt has failed.
-final class RetryDecision: GateOperation, @unchecked Sendable {  // see the fields
-  // Used only by the caller that starts the operation or settles it unstarted.
-  private var work: (decide: RetryAttempt.Decide, failed: RetryAttempt)?
-  private let task = LockBox<Task<Void, Never>?>(nil)
-  private let decided = LockBox<RetryPolicy.Decision?>(nil)
-
-  private let priority: TaskPriority
+final class RetryDecision: TaskGate, @unchecked Sendable {  // see the fields
+  // Only the task uses it, or the one caller that settles the operation unstarted.
+  private var question: (decide: RetryAttempt.Decide, failed: RetryAttempt)?
+  /// The decision. The task sets it before the operation succeeds.
+  private(set) var decision: RetryPolicy.Decision?
 
   init(_ decide: @escaping RetryAttempt.Decide, after failed: RetryAttempt, priority: TaskPriority) {
-    work = (decide, failed)
-    self.priority = priority
-    super.init()
+    question = (decide, failed)
+    super.init(priority: priority)
   }
 
   override var purpose: String { "decides about another attempt" }
 
-  /// The decision; set when the operation has succeeded.
-  var decision: RetryPolicy.Decision? { decided.withLock { $0 } }
-
-  override func main() {
-    guard let (decide, failed) = work.take() else { return }
-    let task = Task.detached(priority: priority) { [self] in
-      let outcome: Outcome<Void>
-      do {
-        let decision = try await decide(failed)
-        decided.withLock { $0 = decision }
-        outcome = .success(())
-      } catch is CancellationError {
-        outcome = .cancelled
-      } catch {
-        outcome = .failure(error)
-      }
-      self.task.withLock { $0 = nil }
-      settle(with: outcome)
-    }
-    // A concurrent cancel either finds the task here, or has set `isCancelled` before the check.
-    self.task.withLock { if !state.current.isSettled { $0 = task } }
-    if isCancelled { task.cancel() }
-  }
-
-  override func didCancel() {
-    task.withLock { $0 }?.cancel()
+  override func work() async throws {
+    guard let (decide, failed) = question.take() else { throw CancellationError() }
+    decision = try await decide(failed)
   }
 
   override func discardWork() {
-    work = nil
+    question = nil
   }
 }

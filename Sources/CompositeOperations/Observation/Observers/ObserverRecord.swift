@@ -8,8 +8,6 @@ final class ObserverRecord: Sendable {
   let interests: ObserverInterests
   /// Whether the main actor calls the observer, instead of the delivering thread.
   private let isOnMainActor: Bool
-  /// A closure that is itself the state of a lock box gets another layer with each access, a
-  /// closure in a structure gets none.
   private struct Observer {
     let body: Body
   }

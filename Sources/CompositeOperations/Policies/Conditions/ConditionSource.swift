@@ -62,11 +62,9 @@ final class ConditionSource: GuardSource, @unchecked Sendable {  // only the thr
 }
 
 /// Evaluates a condition in a task. Fails with a ``ConditionError`` if the condition does not hold.
-private final class ConditionEvaluation: GateOperation, @unchecked Sendable {  // see the fields
+private final class ConditionEvaluation: TaskGate, @unchecked Sendable {  // see the fields
   // Only the task uses it, or the one caller that settles the operation unstarted.
-  private var work: (condition: Condition, context: ConditionContext)?
-  /// Guarded by the striped lock.
-  private var task: Task<Void, Never>?
+  private var question: (condition: Condition, context: ConditionContext)?
   private let ownerName: String?
   private let conditionName: String
   private let isLeftAlone: Bool
@@ -78,43 +76,24 @@ private final class ConditionEvaluation: GateOperation, @unchecked Sendable {  /
     ownerName = name
     self.isLeftAlone = isLeftAlone
     conditionName = condition.name
-    work = (condition, context)
-    super.init()
+    question = (condition, context)
+    super.init(priority: nil)
   }
 
   override var purpose: String { "evaluates \(GateOperation.list([conditionName]))" }
 
-  override func main() {
-    let task = Task.detached { [self] in
-      let outcome = await outcome()
-      StripedLock.withLock(of: self) { self.task = nil }
-      settle(with: outcome)
-    }
-    // A concurrent cancel either finds the task here, or has set `isCancelled` before the check.
-    StripedLock.withLock(of: self) { if !state.current.isSettled { self.task = task } }
-    if isCancelled { task.cancel() }
-  }
-
-  private func outcome() async -> Outcome<Void> {
-    guard let (condition, context) = work.take() else { return .cancelled }
-    do {
-      let failures = try await ConditionError.failures(of: condition, context)
-      if failures.isEmpty { return .success(()) }
-      var error = ConditionError(failures: failures)
-      error.operationDescription = OperationError.describe(context.operation, orNamed: ownerName)
-      error.isLeftAlone = isLeftAlone
-      return .failure(error)
-    } catch {
-      return .cancelled
-    }
-  }
-
-  override func didCancel() {
-    StripedLock.withLock(of: self) { task }?.cancel()
+  override func work() async throws {
+    guard let (condition, context) = question.take() else { throw CancellationError() }
+    let failures = try await ConditionError.failures(of: condition, context)
+    if failures.isEmpty { return }
+    var error = ConditionError(failures: failures)
+    error.operationDescription = OperationError.describe(context.operation, orNamed: ownerName)
+    error.isLeftAlone = isLeftAlone
+    throw error
   }
 
   override func discardWork() {
-    work = nil
+    question = nil
   }
 }
 

@@ -57,14 +57,10 @@ public final class ExclusionRegistry: Sendable {
 
   /// Whether no operation holds a category or waits for one, and nothing is left of earlier
   /// operations.
-  var isUnused: Bool {
-    state.withLock { $0.reservations.isEmpty && $0.lines.isEmpty }
-  }
+  var isUnused: Bool { state.withLock { $0.reservations.isEmpty && $0.lines.isEmpty } }
 
   /// How many operations wait.
-  var waitingCount: Int {
-    state.withLock { $0.waiting.count }
-  }
+  var waitingCount: Int { state.withLock { $0.waiting.count } }
 
   // MARK: - Reservations
 

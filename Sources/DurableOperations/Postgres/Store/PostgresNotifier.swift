@@ -15,7 +15,6 @@ final class PostgresNotifier: Sendable {
   private let state = LockBox(PostgresNotifierState())
   private let queue = DispatchQueue(label: "DurableOperations.postgres.notifier", qos: .userInitiated)
 
-  /// A closure that is itself the state of a lock box gets another layer with each access.
   private struct Receiver {
     let heard: PostgresListening.Heard
   }
