@@ -36,7 +36,8 @@ public final class AsyncOperation<Value: Sendable>: SimpleOperation<Value>, @unc
   ///   - priority: the task's priority; nil derives it from the quality of service: the operation's
   ///     own if it was set, else that of the queue that runs it. In a composite, the higher of the
   ///     composite's and the operation's own.
-  ///   - work: the work. Called once, in a detached task, on the cooperative pool.
+  ///   - work: the work. Called once, in a detached task, on the cooperative pool. It sees the
+  ///     task-local values that ``OperationContext`` carries, and no others.
   public init(
     name: String? = nil, priority: TaskPriority? = nil, _ work: @escaping @Sendable () async throws -> Value
   ) {
@@ -83,7 +84,7 @@ public final class AsyncOperation<Value: Sendable>: SimpleOperation<Value>, @unc
   public override func main() {
     guard let work else { return }
     self.work = nil
-    let task = Task.detached(priority: priority ?? inheritedPriority) { [self] in
+    let task = detachedTask(priority: priority ?? inheritedPriority) { [self] in
       do {
         let value =
           switch work {

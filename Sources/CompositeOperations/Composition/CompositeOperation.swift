@@ -287,7 +287,7 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
         return true
       }
       withExtendedLifetime(replaced) {}
-      if !isKept, let newValue, let outcome { ThreadContext.current.runUserCode { newValue(outcome) } }
+      if !isKept, let newValue, let outcome { runUserCode { newValue(outcome) } }
     }
   }
 

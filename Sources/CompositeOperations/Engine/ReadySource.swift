@@ -52,7 +52,7 @@ final class ReadySource: WorkSource, @unchecked Sendable {  // the state is behi
   private func runNextTag(in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
     guard let claim = state.withLock({ $0.claimTag() }) else { return .nothing }
     if claim.more { slot.moreIsAvailable(in: self) }
-    guard let (operation, tag) = context.runUserCode({ make(claim.tag) }) else {
+    guard let (operation, tag) = runUserCode(context, { make(claim.tag) }) else {
       state.withLock { $0.skipTag() }
       return .done
     }

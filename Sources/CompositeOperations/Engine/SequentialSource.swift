@@ -145,7 +145,7 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
   /// A source without records asks the child itself how it has ended, and a plain child does not
   /// know that it was refused.
   private func nextStepOrRefusal(after previous: Operation?, _ count: Int, _ context: ThreadContext) -> Step {
-    context.runUserCode {
+    runUserCode(context) {
       if let previous, let error = refusal(of: count), !state.withLock({ $0.records != nil }) {
         return nextStep(afterRefusalOf: previous, error, count: count)
       }

@@ -69,6 +69,7 @@ extension WorkSource {
       let blocked = child.blockedContents
       if !blocked.isEmpty { return park(child, tag: tag, behind: blocked, context) }
     }
+    if OperationContext.isUsed { child.inheritContext(ownerContext) }
     // A child that was cancelled before settles in `start()`, and never runs.
     let isTold = (state.phase != .pending || !state.has(.cancelled)) && tellWillStart(child, tag: tag)
     if state.has(.needsNoSlot) {
@@ -109,7 +110,7 @@ extension WorkSource {
     if !isReady { return park(child, tag: tag, context) }
     if !child.isCancelled { tellWillStart(child, tag: tag) }
     slot.willStart(child)
-    context.runUserCode {
+    runUserCode(context) {
       if child.isCancelled { child.startCancelled() } else { child.start() }
     }
     if child.isFinished { return .finished }
@@ -271,6 +272,7 @@ extension WorkSource {
     abandonWait(tag)
     if joins, !child.takeOver() { return true }
     if let child = child as? SettlingOperation {
+      if OperationContext.isUsed { child.inheritContext(ownerContext) }
       if child.state.current.has(.needsNoSlot) {
         guard child.observe(observer, tag: tag) else { return true }
         context.perform(.unwind(child))
@@ -282,7 +284,7 @@ extension WorkSource {
       }
       return !child.observe(observer, tag: tag)
     }
-    context.runUserCode {
+    runUserCode(context) {
       child.cancel()
       guard !child.isFinished, !child.isExecuting, !child.isInQueue else { return }
       child.startCancelled()

@@ -268,6 +268,17 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
   /// Whether the source settles the owner. False if other code settled the owner before it started.
   final var settlesOwner: Bool { owner != nil }
 
+  /// The task-local values of the owner. Available until the source settles the owner.
+  final var ownerContext: ContextValues? { owner?.context }
+
+  /// Runs user code for the owner.
+  @inline(__always)
+  final func runUserCode<R, Failure: Error>(
+    _ context: ThreadContext, _ body: () throws(Failure) -> R
+  ) throws(Failure) -> R {
+    try context.runUserCode(in: OperationContext.isUsed ? ownerContext : nil, body)
+  }
+
   /// The owner's name for errors. Available until the source settles the owner.
   final var ownerName: String? { owner?.name }
 

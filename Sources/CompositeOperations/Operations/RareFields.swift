@@ -1,5 +1,16 @@
+/// What few operations have: values of task-locals, ``RareFields``, or both.
+package class OperationExtras {
+  /// The values of the registered task-locals.
+  var context: ContextValues? { nil }
+  var rareFields: RareFields? { nil }
+}
+
 /// The fields of an operation that few operations need, made when the first of them is set.
-final class RareFields {
+final class RareFields: OperationExtras {
+  private var storedContext: ContextValues?
+  override var context: ContextValues? { storedContext }
+  override var rareFields: RareFields? { self }
+
   var onCancel: (@Sendable () -> Void)?
   /// Called if the operation is cancelled or settled while it waits for its dependencies inside a
   /// composition.
@@ -14,10 +25,16 @@ final class RareFields {
   var progress: (any ProgressSink)?
   var progressWeight = 1.0
 
-  /// The fields that are still needed after the operation has settled.
-  var lasting: RareFields? {
-    guard progress != nil || progressWeight != 1 else { return nil }
-    let lasting = RareFields()
+  init(context: ContextValues?) {
+    storedContext = context
+  }
+
+  func setContext(_ context: ContextValues?) { storedContext = context }
+
+  /// What is still needed after the operation has settled.
+  var lasting: OperationExtras? {
+    guard progress != nil || progressWeight != 1 else { return context }
+    let lasting = RareFields(context: context)
     lasting.progress = progress
     lasting.progressWeight = progressWeight
     return lasting

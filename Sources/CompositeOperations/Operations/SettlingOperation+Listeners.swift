@@ -19,11 +19,11 @@ extension SettlingOperation {
   /// Notifies the listeners of the operation, and releases `onCancel`.
   final func notifyListeners() {
     var observation: Observation?
-    var rareFields: RareFields?  // so that its contents are released outside the lock
+    var rareFields: RareFields?  // its contents are released outside the lock
     StripedLock.withLock(of: self) {
       swap(&observation, &self.observation)
-      swap(&rareFields, &self.rareFields)
-      self.rareFields = rareFields?.lasting
+      rareFields = self.rareFields
+      if let rareFields { extras = rareFields.lasting }
     }
     rareFields?.progress?.ownerDidSettle(succeeded: state.current.ending == .success)
     rareFields?.whenDecidedUnstarted?()
@@ -36,8 +36,8 @@ extension SettlingOperation {
   /// Called inside the striped lock.
   final func makeRareFields() -> RareFields {
     if let rareFields { return rareFields }
-    let made = RareFields()
-    rareFields = made
+    let made = RareFields(context: extras?.context)
+    extras = made
     return made
   }
 

@@ -26,7 +26,7 @@ extension SettlingOperation {
         // An observer may have settled the operation.
         guard state.current.phase == .executing else { return discardWork() }
       }
-      withAutoreleasePool { main() }
+      if OperationContext.isUsed { bindContext { withAutoreleasePool { main() } } } else { withAutoreleasePool { main() } }
       #if DEBUG
       if state.current.phase == .executing, state.apply({ $0.returnFromMain() }) { HangWatch.current.watch(self) }
       #endif
@@ -120,7 +120,7 @@ extension SettlingOperation {
     if state.current.has(.awaited) { Publication.announce() }
     if cancelling { announceCancel() }
     if unstarted { discardWork() }
-    if action == .deliverCompletion { ThreadContext.current.runUserCode { deliverCompletion() } }
+    if action == .deliverCompletion { runUserCode { deliverCompletion() } }
     // Before parents and observers, which then find the work cancelled.
     if byHand, state.current.has([.needsNoSlot, .endsByItself]) { wasSettledByHand() }
     if action == .announce { announce() } else { conclude() }

@@ -33,12 +33,13 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   @exclusivity(unchecked) final var storedError: (any Error)?
   // Guarded by the striped lock.
   @exclusivity(unchecked) final var observation: Observation?
-  @exclusivity(unchecked) final var rareFields: RareFields?
+  @exclusivity(unchecked) final var extras: OperationExtras?
 
   /// Makes an operation.
   public override init() {
     state = Atomic(OperationState())
     super.init()
+    if OperationContext.isUsed { extras = OperationContext.capture() }
   }
 
   init(flags: OperationState.Flags) {
@@ -46,6 +47,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
     state.note(flags)
     self.state = Atomic(state)
     super.init()
+    if OperationContext.isUsed { extras = OperationContext.capture() }
   }
 
   deinit {
@@ -277,7 +279,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
       // Foundation would announce it once more.
       if announces { announceCancel() } else { super.cancel() }
       hub?.deliver()
-      ThreadContext.current.runUserCode {
+      runUserCode {
         didCancel()
         onCancel?()
       }
@@ -325,7 +327,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
         return action
       }
       withExtendedLifetime(replaced) {}
-      if action == .call, let newValue { ThreadContext.current.runUserCode { newValue() } }
+      if action == .call, let newValue { runUserCode { newValue() } }
     }
   }
 

@@ -265,7 +265,7 @@ open class SimpleOperation<Value: Sendable>:
         return true
       }
       withExtendedLifetime(replaced) {}
-      if !isKept, let newValue, let outcome { ThreadContext.current.runUserCode { newValue(outcome) } }
+      if !isKept, let newValue, let outcome { runUserCode { newValue(outcome) } }
     }
   }
 

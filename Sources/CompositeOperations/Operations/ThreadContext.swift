@@ -127,6 +127,15 @@ final class ThreadContext {
     return try withAutoreleasePool(body)
   }
 
+  /// Runs user code that sees these task-local values.
+  @inline(__always)
+  func runUserCode<R, Failure: Error>(
+    in values: ContextValues?, _ body: () throws(Failure) -> R
+  ) throws(Failure) -> R {
+    guard OperationContext.isUsed else { return try runUserCode(body) }
+    return try runUserCode { () throws(Failure) -> R in try OperationContext.bind(values, body) }
+  }
+
   /// Starts a child of a composition that is no composition itself.
   @inline(__always)
   func startChild(_ child: SettlingOperation, qualityOfService: QualityOfService) {

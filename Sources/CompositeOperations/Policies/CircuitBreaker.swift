@@ -141,7 +141,7 @@ public final class CircuitBreaker: Sendable {
   fileprivate func admit() -> CircuitState.Admission { change { $0.admit(at: $1) } }
 
   fileprivate func ended(_ ticket: CircuitState.Ticket, as ending: OperationState.Ending, _ error: (any Error)?) {
-    let hasFailed = error.map { error in runUserCode { isFailure(error) } } ?? false
+    let hasFailed = error.map(isFailure) ?? false
     change { $0.ended(ticket, as: ending == .cancelled ? .undecided : hasFailed ? .failure : .success, at: $1) }
   }
 
@@ -154,7 +154,7 @@ public final class CircuitBreaker: Sendable {
     }
     if tells {
       while let states = circuit.withLock({ $0.changes.nextDelivery() }) {
-        for state in states { runUserCode { whenStateChanges(state) } }
+        for state in states { ThreadContext.current.runUserCode(in: nil) { whenStateChanges(state) } }
       }
     }
     return result
@@ -292,7 +292,8 @@ private final class CircuitBreakerSource: GuardSource, @unchecked Sendable {  //
   override var kind: OperationKind { .guarded }
 
   override func guardIsOver(as ending: OperationState.Ending, error: (any Error)?) {
-    if let ticket = ticket.take() { breaker.ended(ticket, as: ending, error) }
+    guard let ticket = ticket.take() else { return }
+    runUserCode(.current) { breaker.ended(ticket, as: ending, error) }
   }
 }
 

@@ -58,7 +58,7 @@ class TaskGate: GateOperation, @unchecked Sendable {  // see the field, and the 
   }
 
   override final func main() {
-    let task = Task.detached(priority: priority) { [self] in
+    let task = detachedTask(priority: priority) { [self] in
       do {
         try await work()
         forgetTask()

@@ -35,7 +35,9 @@ struct RetryState: Sendable {
     case .stop: return nil
     case .retryAfter(let delay): pause = max(delay, .zero)
     case .retry:
-      pause = policy.delay(afterAttempt: attempts, previous: lastDelay, randomFraction: { randomSource.fraction() })
+      pause = policy.delay(
+        afterAttempt: attempts, previous: lastDelay,
+        randomFraction: { OperationContext.bindNone { randomSource.fraction() } })
       lastDelay = pause
     }
     policy.willRetry?(error, attempts, pause)

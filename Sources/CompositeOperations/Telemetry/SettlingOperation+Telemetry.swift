@@ -214,7 +214,12 @@ private final class OperationReporter: Sendable {
       guard let operation = entry.operation else { continue }
       var event = makeEvent(.abandoned, of: operation, entry)
       event.duration = entry.executionTime
-      sink.receive(event)
+      // Reported with an event of another operation.
+      guard let operation = operation as? SettlingOperation else {
+        sink.receive(event)
+        continue
+      }
+      operation.runUserCode { sink.receive(event) }
     }
   }
 

@@ -82,9 +82,11 @@ package final class Timekeeper: Sendable {
     clock: C, keepsAlarms: Bool = false, alarmQueue: DispatchQueue? = nil,
     pause: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
   ) where C.Duration == Duration {
-    let origin = clock.now
+    // A clock of the user sees no task-local values of an operation.
+    let now: @Sendable () -> C.Instant = { OperationContext.bindNone { clock.now } }
+    let origin = now()
     state = LockBox(State(timers: TimerState(keepsAlarms: keepsAlarms)))
-    elapsed = { origin.duration(to: clock.now) }
+    elapsed = { origin.duration(to: now()) }
     sleep = { try await clock.sleep(until: origin.advanced(by: $0), tolerance: nil) }
     isFor = { isSameClock($0, as: clock) }
     tellOfTimers = (clock as? any TimerWatchingClock).map { timerTelling($0, since: origin) }

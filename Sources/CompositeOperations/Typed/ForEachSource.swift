@@ -26,7 +26,7 @@ final class ForEachSource<Item: Sendable, Child: ComposableOperation>: ParallelS
     // One that has waited was made before.
     if let child = existingChild(tag) { return child }
     guard let make else { preconditionFailure("Child \(tag) was asked for when all were done") }
-    let child = try ThreadContext.current.runUserCode { try make(items[tag]) }
+    let child = try runUserCode(.current) { try make(items[tag]) }
     let isCancelled = progress.withLock { progress in
       progress.children[tag] = child
       return progress.cancelled.remove(tag) != nil

@@ -32,9 +32,12 @@ public struct JobClock: Sendable {
   public init<C: Clock>(
     _ clock: C, startingAt start: Date = Date(), now: (@Sendable () -> Date)? = nil
   ) where C.Duration == Duration {
-    let origin = clock.now
-    let elapsed: @Sendable () -> Duration = { origin.duration(to: clock.now) }
-    self.now = now ?? { start.addingTimeInterval(elapsed() / .seconds(1)) }
+    // The clock and the date see no task-local values of who asks.
+    let instant: @Sendable () -> C.Instant = { OperationContext.bindNone { clock.now } }
+    let origin = instant()
+    let elapsed: @Sendable () -> Duration = { origin.duration(to: instant()) }
+    let date = now ?? { start.addingTimeInterval(elapsed() / .seconds(1)) }
+    self.now = { OperationContext.bindNone(date) }
     uptime = elapsed
     bootID = UUID().uuidString
     timekeeper = .of(clock)

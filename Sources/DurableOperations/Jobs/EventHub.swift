@@ -60,14 +60,15 @@ final class EventHub: Sendable {
     }
     guard let listeners else { return }
     let event = JobEvent(event())
-    for stream in listeners.streams { stream.put(event) }
+    // Jobs have no task-local values, and sinks see none of who causes an event.
+    OperationContext.bindNone { for stream in listeners.streams { stream.put(event) } }
     endReport(listeners.report)
   }
 
   /// Reports an event to the log handler, even if no stream of events is read.
   func report(_ event: JobEvent.Content) {
     let report = beginReport()
-    log?(JobEvent(event))
+    OperationContext.bindNone { log?(JobEvent(event)) }
     tell(event)
     endReport(report)
   }

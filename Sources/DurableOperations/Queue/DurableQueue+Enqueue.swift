@@ -1,3 +1,4 @@
+import CompositeOperations
 import Foundation
 
 extension DurableQueue {
@@ -80,7 +81,10 @@ extension DurableQueue {
   ///   ``DatabaseError/Code/conflict``, call it again.
   @discardableResult
   public func transaction<R>(_ body: (DatabaseTransaction) throws -> R) throws -> R {
-    let result = try core.database.sync { try core.transact(in: $0, body) }
+    let context = OperationContext.capture()
+    let result = try core.database.sync { store in
+      try OperationContext.bind(context) { try core.transact(in: store, body) }
+    }
     core.pump()
     return result
   }
@@ -90,7 +94,10 @@ extension DurableQueue {
   public func transaction<R: Sendable>(
     _ body: @escaping @Sendable (DatabaseTransaction) throws -> R
   ) async throws -> R {
-    let result = try await core.database.run { [core] in try core.transact(in: $0, body) }
+    let context = OperationContext.capture()
+    let result = try await core.database.run { [core] store in
+      try OperationContext.bind(context) { try core.transact(in: store, body) }
+    }
     core.pump()
     return result
   }

@@ -156,7 +156,10 @@ public struct JobContext: Sendable {
   ///   except perhaps after ``DatabaseError/Code/outcomeUnknown``.
   @discardableResult
   public func complete<R>(_ body: (DatabaseTransaction) throws -> R) throws -> R {
-    let result = try core.database.sync { try complete(in: $0, body) }
+    let context = OperationContext.capture()
+    let result = try core.database.sync { store in
+      try OperationContext.bind(context) { try complete(in: store, body) }
+    }
     core.pump()
     return result
   }
@@ -166,7 +169,10 @@ public struct JobContext: Sendable {
   public func complete<R: Sendable>(
     _ body: @escaping @Sendable (DatabaseTransaction) throws -> R
   ) async throws -> R {
-    let result = try await core.database.run { try complete(in: $0, body) }
+    let context = OperationContext.capture()
+    let result = try await core.database.run { store in
+      try OperationContext.bind(context) { try complete(in: store, body) }
+    }
     core.pump()
     return result
   }

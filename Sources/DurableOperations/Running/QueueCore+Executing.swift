@@ -14,7 +14,7 @@ extension QueueCore {
         return []
       },
       wasCancelled: { _ in })
-    let engine = DrivenOperation<Void>(driver: driver)
+    let engine = OperationContext.bindNone { DrivenOperation<Void>(driver: driver) }
     engine.name = "durable jobs"
     return engine
   }
@@ -196,8 +196,10 @@ extension QueueCore {
 
   private func delay(afterAttempt attempt: Int, of job: ClaimedJob) -> Duration {
     let backoff = job.backoff.flatMap { Backoff(storedForm: $0) } ?? configuration.backoff
-    var generator = AnyGenerator(configuration.randomNumberGenerator())
-    return backoff.jobDelay(afterAttempt: attempt, using: &generator)
+    return OperationContext.bindNone {
+      var generator = AnyGenerator(configuration.randomNumberGenerator())
+      return backoff.jobDelay(afterAttempt: attempt, using: &generator)
+    }
   }
 }
 

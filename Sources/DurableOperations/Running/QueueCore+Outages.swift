@@ -61,7 +61,9 @@ extension QueueCore {
     let longest = Duration.milliseconds(50 << min(count, 7))
     guard Outage.cause(of: DatabaseError(any: error)) == .noServer else { return longest }
     // Many processes return at the same time.
-    var random = configuration.randomNumberGenerator()
-    return min(longest, .seconds(5)) * Double.random(in: 0..<1, using: &random)
+    return OperationContext.bindNone {
+      var random = configuration.randomNumberGenerator()
+      return min(longest, .seconds(5)) * Double.random(in: 0..<1, using: &random)
+    }
   }
 }

@@ -38,7 +38,7 @@ public final class OperationHandle<Value: Sendable>: SimpleOperation<Value>, @un
   }
 
   deinit {
-    if !isFinished { owner.forget(id) }
+    if !isFinished { owner.forget(id, in: context) }
   }
 
   /// Where the task is on its way. A cancelled or settled task is `finished`, though its operation
@@ -96,7 +96,9 @@ protocol HandleOwner: SettlementObserver {
   func cancel(_ id: Int) -> Bool
 
   /// A handle was released before its start.
-  func forget(_ id: Int)
+  ///
+  /// - Parameter context: the task-local values of the handle.
+  func forget(_ id: Int, in context: ContextValues?)
 
   /// The operation of the attempt that is under way.
   func operation(of id: Int) -> SettlingOperation?

@@ -69,5 +69,5 @@ private actor RandomFractions {
     self.source = source
   }
 
-  func next() -> Double { source.fraction() }
+  func next() -> Double { OperationContext.bindNone { source.fraction() } }
 }

@@ -16,6 +16,9 @@ protocol AnyManagedJob: AnyObject, Sendable {
   /// The handle, while it is alive. Read inside of the lock.
   var anyHandle: SettlingOperation? { get }
 
+  /// The task-local values of a handle that is gone. Read inside of the lock.
+  var lastContext: ContextValues? { get }
+
   /// The operation of the last attempt, if it was made. Read inside of the lock.
   var anyOperation: SettlingOperation? { get }
 
@@ -24,6 +27,11 @@ protocol AnyManagedJob: AnyObject, Sendable {
 
   /// The handle was started, and is kept alive from now on. Called inside of the lock.
   func keep(_ handle: SettlingOperation)
+
+  /// The handle is being released before its start. Called inside of the lock.
+  ///
+  /// - Parameter context: the task-local values of the handle.
+  func forgetHandle(_ context: ContextValues?)
 
   /// Makes the operation of an attempt, and cancels it if it has to be already. Nil if there is
   /// none: then the attempt has failed.
@@ -50,12 +58,23 @@ final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable { 
   private var task: Task
   /// Whether interceptors were asked about it. Guarded by the lock of the manager.
   private var wasIntercepted = false
-  /// The handle, from its start on.
-  private var handle: OperationHandle<Task.Value>?
-  /// The same before its start, when only its user keeps it.
-  private weak var unstartedHandle: OperationHandle<Task.Value>?
+  private var holding = Holding.nothing(nil)
   /// The operation of the last attempt, or why there is none.
   private var attempt: Result<SimpleOperation<Task.Value>, any Error>?
+
+  /// Whether the task keeps its handle.
+  private enum Holding {
+    /// Before the start of the handle, which only its user keeps.
+    case expected(WeakReference)
+    /// From the start on.
+    case kept(OperationHandle<Task.Value>)
+    /// No handle, but the task-local values of a handle that was never started.
+    case nothing(ContextValues?)
+  }
+
+  private struct WeakReference {
+    weak var handle: OperationHandle<Task.Value>?
+  }
 
   init(_ task: Task, id: Int) {
     self.task = task
@@ -63,7 +82,8 @@ final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable { 
   }
 
   var taskDescription: String { "\(Task.self)" }
-  var anyHandle: SettlingOperation? { handle ?? unstartedHandle }
+  var anyHandle: SettlingOperation? { anyTypedHandle }
+  var lastContext: ContextValues? { if case .nothing(let context) = holding { context } else { nil } }
   var anyOperation: SettlingOperation? { try? attempt?.get() }
 
   var lastOutcome: Outcome<any Sendable>? { typedOutcome?.map { $0 } }
@@ -76,17 +96,34 @@ final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable { 
     }
   }
 
-  func expect(_ handle: OperationHandle<Task.Value>) { unstartedHandle = handle }
+  /// The handle, from its start on.
+  private var handle: OperationHandle<Task.Value>? { if case .kept(let handle) = holding { handle } else { nil } }
 
-  func keep(_ handle: SettlingOperation) {
-    self.handle = unsafeDowncast(handle, to: OperationHandle<Task.Value>.self)
+  private var anyTypedHandle: OperationHandle<Task.Value>? {
+    switch holding {
+    case .expected(let reference): reference.handle
+    case .kept(let handle): handle
+    case .nothing: nil
+    }
   }
 
+  func expect(_ handle: OperationHandle<Task.Value>) { holding = .expected(WeakReference(handle: handle)) }
+
+  func keep(_ handle: SettlingOperation) {
+    holding = .kept(unsafeDowncast(handle, to: OperationHandle<Task.Value>.self))
+  }
+
+  func forgetHandle(_ context: ContextValues?) { holding = .nothing(context) }
+
   func makeOperation(in core: ManagerCore) -> Operation? {
-    let attempt: Result<SimpleOperation<Task.Value>, any Error> = Result {
-      let made = try task.makeOperation()
-      guard made.isFinished else { return made }
-      throw ManagedTaskError(.operationAlreadyFinished, taskID: id, taskDescription: taskDescription)
+    let context = core.context(of: self)
+    let attempt: Result<SimpleOperation<Task.Value>, any Error> = OperationContext.bind(context) {
+      Result {
+        let made = try task.makeOperation()
+        made.inheritContext(context)
+        guard made.isFinished else { return made }
+        throw ManagedTaskError(.operationAlreadyFinished, taskID: id, taskDescription: taskDescription)
+      }
     }
     // The attempt before is released outside of the lock.
     var previous: Result<SimpleOperation<Task.Value>, any Error>? = attempt
@@ -106,7 +143,7 @@ final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable { 
   }
 
   func settle(with error: any Error) {
-    (handle ?? unstartedHandle)?.reject(with: error)
+    anyTypedHandle?.reject(with: error)
   }
 
   func intercept(in core: ManagerCore, drain: Int) async {
@@ -148,10 +185,12 @@ final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable { 
 
   func ask(_ reactors: [Int], in core: ManagerCore) -> [(reactor: Int, key: String?)] {
     guard let handle, let outcome = typedOutcome else { return [] }
-    return reactors.compactMap { index in
-      let reactor = core.reactors[index].reactor
-      guard reactor.shouldReact(to: outcome, of: task, handle: handle) else { return nil }
-      return (index, reactor.key(for: task))
+    return OperationContext.bind(core.context(of: self)) {
+      reactors.compactMap { index in
+        let reactor = core.reactors[index].reactor
+        guard reactor.shouldReact(to: outcome, of: task, handle: handle) else { return nil }
+        return (index, reactor.key(for: task))
+      }
     }
   }
 }

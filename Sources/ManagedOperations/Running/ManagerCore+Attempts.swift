@@ -14,7 +14,8 @@ extension ManagerCore {
         self?.attemptDidSettle(id) ?? []
       },
       wasCancelled: { _ in })
-    let engine = DrivenOperation<Void>(operationQueue: operationQueue, driver: driver)
+    // Tasks have the task-local values of their handles, and not of who made the manager.
+    let engine = OperationContext.bindNone { DrivenOperation<Void>(operationQueue: operationQueue, driver: driver) }
     engine.name = name
     return engine
   }
@@ -74,7 +75,8 @@ extension ManagerCore {
       }
       let answer: ReactionAnswer
       do {
-        answer = .answered(try await reactor.react(to: context))
+        answer = .answered(
+          try await OperationContext.bind(self.context(of: job)) { try await reactor.react(to: context) })
       } catch {
         answer = .threw(error)
       }

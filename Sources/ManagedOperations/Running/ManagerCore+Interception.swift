@@ -24,7 +24,7 @@ extension ManagerCore {
   private func drain(_ number: Int) async {
     var count = 0
     while let (_, job) = input({ $0.nextToIntercept(drain: number) }) {
-      await job.intercept(in: self, drain: number)
+      await OperationContext.bind(context(of: job)) { await job.intercept(in: self, drain: number) }
       count += 1
       if count % Self.turn == 0 { await Task.yield() }
     }

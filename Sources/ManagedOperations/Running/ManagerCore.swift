@@ -281,7 +281,9 @@ extension ManagerCore {
         let event = ManagedEvent(
           content: content, taskID: job.id, taskDescription: job.taskDescription, attempt: attempt,
           participant: participant(in: content).map(name))
-        for stream in streams.receiving(number) { stream.put(event) }
+        OperationContext.bind(context(of: job)) {
+          for stream in streams.receiving(number) { stream.put(event) }
+        }
       }
       for waiter in waiters { waiter.resume() }
       isOver = entries == nil

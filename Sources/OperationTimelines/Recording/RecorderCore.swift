@@ -42,8 +42,9 @@ final class RecorderCore: Sendable {
   init<C: Clock>(_ clock: C) where C.Duration == Duration {
     isContinuous = clock is ContinuousClock
     origin = continuousNanoseconds()
-    let start = clock.now
-    self.clock = { start.duration(to: clock.now).nanoseconds }
+    let now: @Sendable () -> C.Instant = { OperationContext.bindNone { clock.now } }
+    let start = now()
+    self.clock = { start.duration(to: now()).nanoseconds }
   }
 
   @inline(__always)

@@ -18,16 +18,15 @@ extension Workflow {
     perform(effects)
     guard let attempt = claimed else { return nil }
     do {
-      let operation: Operation
-      if let notice {
-        operation = WrappedAttempt(attempt.plan.name(at: task), after: notice) { [self] in
+      let operation: Operation = try OperationContext.bind(attempt.context) {
+        guard let notice else { return try makeOperation(for: attempt, of: task, isStep: false) }
+        return WrappedAttempt(attempt.plan.name(at: task), after: notice) { [self] in
           try makeOperation(for: attempt, of: task, isStep: true)
         } isAbandoned: { [self] in
           isAbandoned(attempt)
         }
-      } else {
-        operation = try makeOperation(for: attempt, of: task, isStep: false)
       }
+      (operation as? SettlingOperation)?.inheritContext(attempt.context)
       if storage.withLock({ $0.state.attach(operation, slot: attempt.slot) }) { operation.cancelAttempt() }
       return (operation, attempt.slot)
     } catch {
@@ -100,8 +99,12 @@ extension Workflow {
     let ready = perform(effects, inRun: run)
     // It was retried then. After the effects: a failure may have cancelled what runs again now.
     if let subworkflow, subworkflow.storage.withLock(\.state.goesOnAfterRun) {
-      // Unless something else has been done to the task since the attempt has ended.
-      follow(.retry, if: input { $0.nodes[task].dates == dates && $0.follow(task, .retry) })
+      let context = subworkflow.storage.withLock(\.state.runContext)
+      OperationContext.bind(context) {
+        // Unless something else has been done to the task since the attempt has ended.
+        let verb = OwnVerb.retry(in: context)
+        follow(verb, if: input { $0.nodes[task].dates == dates && $0.follow(task, verb) })
+      }
     }
     return ready
   }

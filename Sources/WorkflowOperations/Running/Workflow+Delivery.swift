@@ -27,7 +27,7 @@ extension Workflow {
       return content.task.flatMap { storage.hooks[$0] }
     }
     defer { storage.withLock { $0.delivering = nil } }
-    Unwinding.runUserCode {
+    Unwinding.runUserCode(in: content.context) {
       if let task = content.task, let hooks { call(hooks, for: content, of: handle(task)) }
       let event = WorkflowEvent(content, in: self)
       if let delegate = storage.withLock({ $0.delegate }) { delegate.workflow(self, didReceive: event) }

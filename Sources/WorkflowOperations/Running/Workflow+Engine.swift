@@ -55,7 +55,9 @@ extension Workflow {
 extension Workflow {
   /// What a task follows that was done to its subworkflow.
   enum OwnVerb {
-    case retry, reset
+    /// A retry, with the task-local values of who retries.
+    case retry(in: ContextValues?)
+    case reset
   }
 
   /// Lets the task whose subworkflow this is follow a verb, and so on outwards.
@@ -88,8 +90,8 @@ extension WorkflowState {
   /// did.
   mutating func follow(_ task: Int, _ verb: Workflow.OwnVerb) -> Bool {
     switch (verb, nodes[task].state) {
-    case (.retry, .failed), (.retry, .cancelled):
-      return retry(task, follows: true)
+    case (.retry(let context), .failed), (.retry(let context), .cancelled):
+      return retry(task, in: context, follows: true)
     case (.reset, .finished), (.reset, .failed), (.reset, .cancelled):
       return reset(task, follows: true)
     case (_, .pending), (_, .ready), (_, .executing), (.retry, .finished):

@@ -64,9 +64,10 @@ extension Workflow {
     // Once the lock is dropped, a thread that is passing on events may hand in tasks. None starts
     // before the limit and the suspension of the workflow apply.
     operation.isSuspended = true
+    let context = operation.context
     let begun: (WorkflowState.RunStart, WorkflowEffects)? = storage.withLock { storage in
       guard ticket.number != RunTicket.cancelled else { return nil }
-      let start = storage.state.begin(startsEverything: startsEverything)
+      let start = storage.state.begin(startsEverything: startsEverything, in: context)
       if isAttempt { storage.state.beginFollowing() }
       switch start {
       case .begins(let number):

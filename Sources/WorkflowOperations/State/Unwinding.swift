@@ -48,12 +48,14 @@ enum Unwinding {
   }
 
   /// Calls the user's code, whose calls take effect before they return.
-  static func runUserCode(_ body: () -> Void) {
+  ///
+  /// - Parameter context: the task-local values that the code sees.
+  static func runUserCode(in context: ContextValues?, _ body: () -> Void) {
     let thread = thread
     let (depth, pending) = (thread.depth, thread.pending)
     thread.depth = 0
     thread.pending = []
-    body()
+    OperationContext.bind(context, body)
     // The outermost level of what it did has done all that was put off.
     assert(thread.depth == 0 && thread.pending.isEmpty)
     thread.depth = depth

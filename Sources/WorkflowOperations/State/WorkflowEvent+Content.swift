@@ -63,6 +63,8 @@ extension WorkflowEvent {
     var task: Int?
     var attempt = 0
     var ending: Ending?
+    /// The task-local values that hooks, the delegate and sinks see.
+    var context: ContextValues?
 
     /// Whether the workflow has settled.
     var settles: Bool {

@@ -10,6 +10,8 @@ struct ClaimedAttempt: Sendable {
   let plan: AnyTaskPlan
   /// The results of the prerequisites, as they are now.
   let inputs: [any Sendable]
+  /// The task-local values of the operation.
+  let context: ContextValues?
 }
 
 extension WorkflowState {
@@ -21,11 +23,13 @@ extension WorkflowState {
     guard nodes[task].isWanted else { return nil }
     unwant(task)
     execute(task)
-    let slot = takeSlot(Attempt(task: task, number: nodes[task].attempt, run: number))
+    let context = context(of: task)
+    let slot = takeSlot(Attempt(task: task, number: nodes[task].attempt, run: number, context: context))
     nodes[task].slot = slot
     let plan = nodes[task].plan
     return ClaimedAttempt(
-      slot: slot, number: nodes[task].attempt, plan: plan, inputs: plan.prerequisites.map { nodes[$0].value ?? () })
+      slot: slot, number: nodes[task].attempt, plan: plan, inputs: plan.prerequisites.map { nodes[$0].value ?? () },
+      context: context)
   }
 
   /// The notice to wait for, if another thread has to pass on the start of the attempt that was
@@ -76,9 +80,10 @@ extension WorkflowState {
       case .failure(let error): fail(task, error)
       case .cancelled: for reached in reach(from: task) { cancelNode(reached, follows: reached == task) }
       }
-    } else {
-      tell(
-        WorkflowEvent.Content(kind: .discarded, task: task, attempt: attempt.number, ending: .attempt(outcome)))
+    } else if isObserved {
+      events.append(
+        WorkflowEvent.Content(
+          kind: .discarded, task: task, attempt: attempt.number, ending: .attempt(outcome), context: attempt.context))
     }
     if let left = draining[attempt.run] { drain(attempt.run, left: left - 1) }
   }

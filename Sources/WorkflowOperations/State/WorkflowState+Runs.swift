@@ -12,13 +12,16 @@ extension WorkflowState {
   }
 
   /// Begins a run for an operation that has started, or lets the operation join one.
-  mutating func begin(startsEverything: Bool) -> RunStart {
+  ///
+  /// - Parameter context: the task-local values of the operation.
+  mutating func begin(startsEverything: Bool, in context: ContextValues? = nil) -> RunStart {
     if let run {
       if startsEverything { startEverything() }
       return .joins(run.number)
     }
     lastRun += 1
     run = Run(number: lastRun, startsEverything: startsEverything)
+    runContext = context
     settlement = nil
     startDate = Date()
     finishDate = nil
@@ -33,6 +36,7 @@ extension WorkflowState {
     guard run?.number == number else { return }
     _ = cancelEverything()
     run = nil
+    retryContexts = [:]
     drain(number, left: attempts.count { $0?.run == number })
   }
 
@@ -65,6 +69,7 @@ extension WorkflowState {
         .cancelled
       }
     self.run = nil
+    retryContexts = [:]
     finishDate = Date()
     // Whether or not something failed or was cancelled, there are tasks that could run if they were
     // started.

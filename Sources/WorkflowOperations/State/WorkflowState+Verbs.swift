@@ -153,6 +153,7 @@ extension WorkflowState {
       break
     }
     clear(task)
+    retryContexts[task] = nil
     tell(.reset, of: task)
     return true
   }
@@ -169,24 +170,43 @@ extension WorkflowState {
 
   // MARK: - Retry
 
-  /// - Parameter follows: whether the task follows its subworkflow, which was retried.
-  mutating func retry(_ task: Int, follows: Bool = false) -> Bool {
-    retry(reach(from: task), starts: true, following: follows ? task : nil)
+  /// Sets the task-local values of tasks that are retried, and of those that wait for them.
+  private mutating func setContext(_ context: ContextValues?, ofRetried retried: [Int], in tasks: [Int]) {
+    var changed = Set(retried)
+    // Prerequisites come first.
+    for task in tasks.sorted() {
+      if nodes[task].state == .pending, nodes[task].plan.prerequisites.contains(where: changed.contains) {
+        changed.insert(task)
+      }
+    }
+    for task in changed { retryContexts[task] = context }
   }
 
-  mutating func retryEverything() -> Bool {
-    guard tellFirst(.workflowRetried, if: { $0.retry(Array($0.nodes.indices), starts: true) }) else { return false }
+  /// - Parameters:
+  ///   - context: the task-local values of who retries.
+  ///   - follows: whether the task follows its subworkflow, which was retried.
+  mutating func retry(_ task: Int, in context: ContextValues? = nil, follows: Bool = false) -> Bool {
+    retry(reach(from: task), starts: true, in: context, following: follows ? task : nil)
+  }
+
+  /// - Parameter context: the task-local values of who retries.
+  mutating func retryEverything(in context: ContextValues? = nil) -> Bool {
+    let retries = tellFirst(.workflowRetried) { $0.retry(Array($0.nodes.indices), starts: true, in: context) }
+    guard retries else { return false }
     startEverything()
     return true
   }
 
   /// Makes the failed and cancelled tasks runnable again, and starts none.
   mutating func rearm() -> Bool {
-    tellFirst(.workflowRetried, if: { $0.retry(Array($0.nodes.indices), starts: false) })
+    tellFirst(.workflowRetried, if: { $0.retry(Array($0.nodes.indices), starts: false, in: nil) })
   }
 
-  private mutating func retry(_ tasks: [Int], starts: Bool, following follower: Int? = nil) -> Bool {
+  private mutating func retry(
+    _ tasks: [Int], starts: Bool, in context: ContextValues?, following follower: Int? = nil
+  ) -> Bool {
     let retried = tasks.filter { nodes[$0].state == .failed || nodes[$0].state == .cancelled }
+    if context != nil || !retryContexts.isEmpty { setContext(context, ofRetried: retried, in: tasks) }
     for task in retried {
       clear(task)
       if task != follower, nodes[task].plan.isSubworkflow {

@@ -52,6 +52,8 @@ struct WorkflowState: Sendable {
     var operation: Operation?
     /// Whether it was cancelled before there was an operation.
     var isCancelled = false
+    /// The task-local values of its operation.
+    var context: ContextValues?
   }
 
   var nodes: [TaskNode] = []
@@ -75,6 +77,10 @@ struct WorkflowState: Sendable {
   /// How many attempts have not settled of each run that was cancelled.
   var draining: [Int: Int] = [:]
   var lastRun = 0
+  /// The task-local values of the last run.
+  var runContext: ContextValues?
+  /// The task-local values of tasks that were retried, until the run ends: those of who retried.
+  var retryContexts: [Int: ContextValues] = [:]
   /// How the last run ended; nil if there was none, or if something has changed since.
   var settlement: WorkflowSettlement?
   /// Whether anything was reset or restored while no run was under way, since the last attempt of
@@ -128,8 +134,12 @@ struct WorkflowState: Sendable {
     nodes[task].state = state
   }
 
+  /// Tells what happened to the workflow.
   mutating func tell(_ event: WorkflowEvent.Content) {
-    if isObserved { events.append(event) }
+    guard isObserved else { return }
+    var event = event
+    event.context = runContext
+    events.append(event)
   }
 
   /// Tells what happened to a task, in its latest attempt.
@@ -141,7 +151,8 @@ struct WorkflowState: Sendable {
   ) {
     guard isObserved else { return }
     events.append(
-      WorkflowEvent.Content(kind: kind, task: task, attempt: nodes[task].attempt, ending: ending()))
+      WorkflowEvent.Content(
+        kind: kind, task: task, attempt: nodes[task].attempt, ending: ending(), context: context(of: task)))
   }
 
   /// Tells that the whole workflow was reset or retried before the events of `body`, if that
@@ -149,8 +160,13 @@ struct WorkflowState: Sendable {
   mutating func tellFirst(_ kind: WorkflowEvent.Kind.Value, if body: (inout WorkflowState) -> Bool) -> Bool {
     let place = events.count
     guard body(&self) else { return false }
-    if isObserved { events.insert(WorkflowEvent.Content(kind: kind), at: place) }
+    if isObserved { events.insert(WorkflowEvent.Content(kind: kind, context: runContext), at: place) }
     return true
+  }
+
+  /// The task-local values of a task.
+  func context(of task: Int) -> ContextValues? {
+    retryContexts[task].map { ContextValues.merge($0, into: runContext) } ?? runContext
   }
 
   /// Marks a ready task to run.

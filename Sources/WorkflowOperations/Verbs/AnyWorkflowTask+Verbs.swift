@@ -1,3 +1,5 @@
+import CompositeOperations
+
 // What users can do to one task.
 
 extension AnyWorkflowTask {
@@ -41,12 +43,14 @@ extension AnyWorkflowTask {
   /// directly or not.
   ///
   /// Tasks whose prerequisites have finished run now, the others when theirs have. Tasks in other
-  /// states do not change. If the workflow is not running, a run begins.
+  /// states do not change. If the workflow is not running, a run begins. What runs then sees the
+  /// task-local values of this call: see `OperationContext`.
   ///
   /// - Returns: whether any task will run again.
   @discardableResult
   public final func retry() -> Bool {
-    workflow.follow(.retry, if: workflow.input { $0.retry(index) })
+    let context = OperationContext.capture()
+    return workflow.follow(.retry(in: context), if: workflow.input { $0.retry(index, in: context) })
   }
 
   /// Takes the task and all tasks that depend on it, directly or not, back to where they were

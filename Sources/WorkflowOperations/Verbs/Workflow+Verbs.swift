@@ -1,3 +1,5 @@
+import CompositeOperations
+
 // What users can do to a workflow as a whole.
 
 extension Workflow {
@@ -33,7 +35,8 @@ extension Workflow {
   /// - Returns: whether any task will run again.
   @discardableResult
   public func retry() -> Bool {
-    follow(.retry, if: input { $0.retryEverything() })
+    let context = OperationContext.capture()
+    return follow(.retry(in: context), if: input { $0.retryEverything(in: context) })
   }
 
   /// Takes all tasks back to where they were before they ran; see ``AnyWorkflowTask/reset()``.

@@ -30,8 +30,10 @@ final class ObserverHub: EventSink, @unchecked Sendable {  // the state is behin
     while let delivery = state.withLock({ $0.nextDelivery() }) {
       switch delivery {
       case .event(let event, let inner, let records):
+        // An operation of another kind sees the values of the observed one.
+        let context = OperationContext.isUsed ? (inner as? SettlingOperation ?? operation)?.context : nil
         for record in records {
-          record.deliver(event, of: record.interests.contains(.tree) ? subject(inner) : nil)
+          record.deliver(event, of: record.interests.contains(.tree) ? subject(inner) : nil, in: context)
         }
       case .proceed(let proceed): proceed()
       }

@@ -24,16 +24,18 @@ final class ObserverRecord: Sendable {
   /// Calls the observer on this thread, or lets the main actor call it. Called for one event at a
   /// time.
   ///
-  /// - Parameter subject: the operation of the event, if the observer needs it.
-  func deliver(_ event: OperationEvent, of subject: EventSubject?) {
-    guard isOnMainActor else { return call(event, of: subject) }
+  /// - Parameters:
+  ///   - subject: the operation of the event, if the observer needs it.
+  ///   - context: the task-local values of that operation.
+  func deliver(_ event: OperationEvent, of subject: EventSubject?, in context: ContextValues?) {
+    guard isOnMainActor else { return call(event, of: subject, in: context) }
     // The main actor runs these in the order in which they are made.
-    onMainActor { [self] in call(event, of: subject) }
+    onMainActor { [self] in call(event, of: subject, in: context) }
   }
 
-  private func call(_ event: OperationEvent, of subject: EventSubject?) {
+  private func call(_ event: OperationEvent, of subject: EventSubject?, in context: ContextValues?) {
     guard let observer = observer.withLock({ $0 }) else { return }
-    ThreadContext.current.runUserCode { observer.body(event, subject) }
+    ThreadContext.current.runUserCode(in: context) { observer.body(event, subject) }
     if case .settled = event.content, subject?.isInner != true { end() }
   }
 

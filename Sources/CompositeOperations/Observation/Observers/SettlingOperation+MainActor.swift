@@ -128,10 +128,11 @@ private final class MainActorCompletion<Value: Sendable>: SettlementObserver {
       preconditionFailure("\(operation) announced its end without an outcome")
     }
     let typed = outcome.map { $0 as! Value }
+    let context = operation.context
     // Taken on the main actor, so that its captures are released there.
     onMainActor { [self] in
       let completion = completion.withLock { $0.take() }
-      completion?(typed)
+      OperationContext.bind(context) { completion?(typed) }
     }
   }
 }

@@ -96,7 +96,8 @@ extension SettlingOperation {
       if record.interests.contains(.progress) { reportProgress(to: hub) }
     } else if let outcome = erasedOutcome {
       let isTree = record.interests.contains(.tree)
-      record.deliver(.settled(outcome), of: isTree ? EventSubject(operation: self, isInner: false) : nil)
+      let subject = isTree ? EventSubject(operation: self, isInner: false) : nil
+      record.deliver(.settled(outcome), of: subject, in: context)
     }
     return ObservationToken { [weak record, weak hub = added?.0] in
       guard let record else { return }

@@ -55,7 +55,7 @@ extension OperationCondition where Self == Condition {
     monitor: some ReachabilityMonitor = SystemReachabilityMonitor(), waits: Bool = false
   ) -> Condition {
     Condition(name: "reachable") { _ in
-      for await isReachable in monitor.reachability() {
+      for await isReachable in OperationContext.bindNone({ monitor.reachability() }) {
         if isReachable { return }
         if !waits { break }
       }

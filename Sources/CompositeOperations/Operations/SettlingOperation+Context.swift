@@ -1,0 +1,53 @@
+import Foundation
+
+// The task-local values of an operation: see ``OperationContext``.
+
+extension SettlingOperation {
+  /// The fields that few operations need, if one of them was set. Guarded by the striped lock.
+  final var rareFields: RareFields? { extras?.rareFields }
+
+  /// The values of the registered task-locals.
+  package final var context: ContextValues? { StripedLock.withLock(of: self) { extras?.context } }
+
+  /// Replaces the values: a task of a workflow gets those of the run.
+  package final func setContext(_ context: ContextValues?) {
+    // Released outside the lock.
+    let replaced = StripedLock.withLock(of: self) { () -> OperationExtras? in
+      if let rareFields {
+        defer { rareFields.setContext(context) }
+        return rareFields.context
+      }
+      defer { extras = context }
+      return extras
+    }
+    withExtendedLifetime(replaced) {}
+  }
+
+  /// Takes the values of the composition that runs this operation, where this one has none.
+  package final func inheritContext(_ outer: ContextValues?) {
+    let own = context
+    let merged = ContextValues.merge(own, into: outer)
+    if merged !== own { setContext(merged) }
+  }
+
+  /// Binds the values of this operation around a closure.
+  package final func bindContext<R, Failure: Error>(_ body: () throws(Failure) -> R) throws(Failure) -> R {
+    try OperationContext.bind(context, body)
+  }
+
+  /// Runs user code for this operation: its calls to operations take effect at once, and see the
+  /// values of this operation.
+  @inline(__always)
+  package final func runUserCode<R, Failure: Error>(_ body: () throws(Failure) -> R) throws(Failure) -> R {
+    try ThreadContext.current.runUserCode(in: OperationContext.isUsed ? context : nil, body)
+  }
+
+  /// Makes a task that sees the values of this operation.
+  final func detachedTask(
+    priority: TaskPriority? = nil, _ body: @escaping @Sendable () async -> Void
+  ) -> Task<Void, Never> {
+    guard OperationContext.isUsed else { return Task.detached(priority: priority, operation: body) }
+    let context = context
+    return Task.detached(priority: priority) { await OperationContext.bind(context, body) }
+  }
+}
