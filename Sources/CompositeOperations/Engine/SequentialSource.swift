@@ -142,15 +142,25 @@ class SequentialSource: WorkSource, @unchecked Sendable {  // the rest is behind
     }
   }
 
+  private func nextStepOrRefusal(after previous: Operation?, _ count: Int, _ context: ThreadContext) -> Step {
+    if OperationContext.isUsed { return nextStepInContext(after: previous, count, context) }
+    return context.runUserCode { askForNextStep(after: previous, count) }
+  }
+
+  // Not inlined: with two copies of the user's code, each call would retain more.
+  @inline(never)
+  private func nextStepInContext(after previous: Operation?, _ count: Int, _ context: ThreadContext) -> Step {
+    runUserCode(context) { askForNextStep(after: previous, count) }
+  }
+
   /// A source without records asks the child itself how it has ended, and a plain child does not
   /// know that it was refused.
-  private func nextStepOrRefusal(after previous: Operation?, _ count: Int, _ context: ThreadContext) -> Step {
-    runUserCode(context) {
-      if let previous, let error = refusal(of: count), !state.withLock({ $0.records != nil }) {
-        return nextStep(afterRefusalOf: previous, error, count: count)
-      }
-      return nextStep(after: previous, count: count)
+  @inline(__always)
+  private func askForNextStep(after previous: Operation?, _ count: Int) -> Step {
+    if let previous, let error = refusal(of: count), !state.withLock({ $0.records != nil }) {
+      return nextStep(afterRefusalOf: previous, error, count: count)
     }
+    return nextStep(after: previous, count: count)
   }
 
   private func launch(

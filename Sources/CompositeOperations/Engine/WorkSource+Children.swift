@@ -69,7 +69,7 @@ extension WorkSource {
       let blocked = child.blockedContents
       if !blocked.isEmpty { return park(child, tag: tag, behind: blocked, context) }
     }
-    if OperationContext.isUsed { child.inheritContext(ownerContext) }
+    if OperationContext.isUsed { passContext(to: child) }
     // A child that was cancelled before settles in `start()`, and never runs.
     let isTold = (state.phase != .pending || !state.has(.cancelled)) && tellWillStart(child, tag: tag)
     if state.has(.needsNoSlot) {
@@ -272,7 +272,7 @@ extension WorkSource {
     abandonWait(tag)
     if joins, !child.takeOver() { return true }
     if let child = child as? SettlingOperation {
-      if OperationContext.isUsed { child.inheritContext(ownerContext) }
+      if OperationContext.isUsed { passContext(to: child) }
       if child.state.current.has(.needsNoSlot) {
         guard child.observe(observer, tag: tag) else { return true }
         context.perform(.unwind(child))

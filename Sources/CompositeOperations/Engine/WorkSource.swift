@@ -271,12 +271,16 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
   /// The task-local values of the owner. Available until the source settles the owner.
   final var ownerContext: ContextValues? { owner?.context }
 
+  /// Gives a child the values of the owner, where the child has none.
+  @inline(never)
+  final func passContext(to child: SettlingOperation) { child.inheritContext(ownerContext) }
+
   /// Runs user code for the owner.
   @inline(__always)
   final func runUserCode<R, Failure: Error>(
     _ context: ThreadContext, _ body: () throws(Failure) -> R
   ) throws(Failure) -> R {
-    try context.runUserCode(in: OperationContext.isUsed ? ownerContext : nil, body)
+    try context.runUserCode(in: ownerContext, body)
   }
 
   /// The owner's name for errors. Available until the source settles the owner.

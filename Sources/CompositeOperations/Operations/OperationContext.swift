@@ -74,6 +74,7 @@ public enum OperationContext {
   // MARK: - Values
 
   /// The values where this is called. Nil if there are none.
+  @inline(never)
   package static func capture() -> ContextValues? {
     var values: ContextValues?
     // The oldest first, so that the newest is the first of the list.

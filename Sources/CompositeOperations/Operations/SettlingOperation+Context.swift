@@ -30,16 +30,22 @@ extension SettlingOperation {
     if merged !== own { setContext(merged) }
   }
 
-  /// Binds the values of this operation around a closure.
-  package final func bindContext<R, Failure: Error>(_ body: () throws(Failure) -> R) throws(Failure) -> R {
-    try OperationContext.bind(context, body)
+  /// Calls `main()`, which sees the values of this operation.
+  @inline(__always)
+  final func callMain() {
+    if OperationContext.isUsed { callMainInContext() } else { withAutoreleasePool { main() } }
+  }
+
+  @inline(never)
+  private final func callMainInContext() {
+    OperationContext.bind(context) { withAutoreleasePool { main() } }
   }
 
   /// Runs user code for this operation: its calls to operations take effect at once, and see the
   /// values of this operation.
   @inline(__always)
   package final func runUserCode<R, Failure: Error>(_ body: () throws(Failure) -> R) throws(Failure) -> R {
-    try ThreadContext.current.runUserCode(in: OperationContext.isUsed ? context : nil, body)
+    try ThreadContext.current.runUserCode(in: context, body)
   }
 
   /// Makes a task that sees the values of this operation.

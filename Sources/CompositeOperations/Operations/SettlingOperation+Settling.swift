@@ -26,7 +26,7 @@ extension SettlingOperation {
         // An observer may have settled the operation.
         guard state.current.phase == .executing else { return discardWork() }
       }
-      if OperationContext.isUsed { bindContext { withAutoreleasePool { main() } } } else { withAutoreleasePool { main() } }
+      callMain()
       #if DEBUG
       if state.current.phase == .executing, state.apply({ $0.returnFromMain() }) { HangWatch.current.watch(self) }
       #endif

@@ -38,16 +38,16 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   /// Makes an operation.
   public override init() {
     state = Atomic(OperationState())
-    super.init()
     if OperationContext.isUsed { extras = OperationContext.capture() }
+    super.init()
   }
 
   init(flags: OperationState.Flags) {
     var state = OperationState()
     state.note(flags)
     self.state = Atomic(state)
-    super.init()
     if OperationContext.isUsed { extras = OperationContext.capture() }
+    super.init()
   }
 
   deinit {

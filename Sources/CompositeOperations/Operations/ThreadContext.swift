@@ -130,10 +130,17 @@ final class ThreadContext {
   /// Runs user code that sees these task-local values.
   @inline(__always)
   func runUserCode<R, Failure: Error>(
-    in values: ContextValues?, _ body: () throws(Failure) -> R
+    in values: @autoclosure () -> ContextValues?, _ body: () throws(Failure) -> R
   ) throws(Failure) -> R {
     guard OperationContext.isUsed else { return try runUserCode(body) }
-    return try runUserCode { () throws(Failure) -> R in try OperationContext.bind(values, body) }
+    return try runUserCode(binding: values(), body)
+  }
+
+  @inline(never)
+  private func runUserCode<R, Failure: Error>(
+    binding values: ContextValues?, _ body: () throws(Failure) -> R
+  ) throws(Failure) -> R {
+    try runUserCode { () throws(Failure) -> R in try OperationContext.bind(values, body) }
   }
 
   /// Starts a child of a composition that is no composition itself.
