@@ -20,6 +20,11 @@ extension Operation {
     return state.phase != .pending || state.has(.adopted) || own.waitsInQueue
   }
 
+  /// Takes the values of what will run this operation, unless other code runs it.
+  package final func inheritContextUnlessTaken(_ outer: ContextValues?) {
+    if OperationContext.isUsed, !isTaken { (self as? SettlingOperation)?.inheritContext(outer) }
+  }
+
   /// Adopts the operation as the next one of a sequence. Returns the error if that is impossible.
   final var refusalAsNextOperation: OperationError? {
     let isTakenOver = isOwn ? asOwn.adopt() : takeOver()

@@ -355,6 +355,7 @@ class ParallelSource: WorkSource, @unchecked Sendable {  // the rest is atomic, 
     if let child = existingChild(tag) as? SettlingOperation, let circle = circleOfPlaces(through: child) {
       // What waits for it in the places continues.
       let error = child.failure(unrunBecauseOf: OperationError(circle: circle, endsInPlace: true))
+      if OperationContext.isUsed { passContext(to: child) }
       ThreadContext.current.runUserCode { _ = child.settle(as: .failure, error: error) }
     }
     if needsSlot { offer() } else { callStarter() }

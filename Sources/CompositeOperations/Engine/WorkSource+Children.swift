@@ -203,6 +203,7 @@ extension WorkSource {
     // The other members of the circle become ready once this one has finished.
     hasRefusals.store(true, ordering: .releasing)
     if let child = child as? SettlingOperation {
+      if OperationContext.isUsed { passContext(to: child) }
       context.runUserCode { _ = child.settle(as: .failure, error: child.failure(unrunBecauseOf: error)) }
       return child.observe(self, tag: tag) ? .elsewhere : .finished
     }

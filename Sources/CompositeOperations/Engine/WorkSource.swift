@@ -268,7 +268,9 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
   /// Whether the source settles the owner. False if other code settled the owner before it started.
   final var settlesOwner: Bool { owner != nil }
 
-  /// The task-local values of the owner. Available until the source settles the owner.
+  /// The task-local values of the owner. Nil in a ``DrivenOperation``, whose driver binds values.
+  ///
+  /// Available until the source settles the owner: only for a thread that keeps it from that.
   final var ownerContext: ContextValues? { owner?.context }
 
   /// Gives a child the values of the owner, where the child has none.

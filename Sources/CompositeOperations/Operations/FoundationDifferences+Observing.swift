@@ -72,7 +72,7 @@ extension SettlingOperation {
     #if canImport(Darwin)
     let state = state.current
     guard isObservedByKey, state.phase == .pending, !state.has(.cancelled) else { return false }
-    ThreadContext.current.runUserCode { willChangeValue(forKey: "isExecuting") }
+    ThreadContext.current.runUserCode(in: nil) { willChangeValue(forKey: "isExecuting") }
     return true
     #else
     return false
@@ -82,7 +82,7 @@ extension SettlingOperation {
   @inline(__always)
   final func didStart() {
     #if canImport(Darwin)
-    ThreadContext.current.runUserCode { didChangeValue(forKey: "isExecuting") }
+    ThreadContext.current.runUserCode(in: nil) { didChangeValue(forKey: "isExecuting") }
     #endif
   }
 
@@ -111,7 +111,7 @@ extension SettlingOperation {
   @inline(__always)
   final func announceFinish(_ change: () -> Void) {
     #if canImport(Darwin)
-    ThreadContext.current.runUserCode {
+    ThreadContext.current.runUserCode(in: nil) {
       guard isOnlyComposed else { return announceEnd(change) }
       willChangeValue(forKey: "isFinished")
       change()
@@ -136,7 +136,7 @@ extension SettlingOperation {
     #if canImport(Darwin)
     let state = state.current
     guard isObservedByKey, state.phase <= .executing, !state.has(.cancelled) else { return false }
-    ThreadContext.current.runUserCode { willChangeValue(forKey: "isCancelled") }
+    ThreadContext.current.runUserCode(in: nil) { willChangeValue(forKey: "isCancelled") }
     return true
     #else
     return false
@@ -146,7 +146,7 @@ extension SettlingOperation {
   @inline(__always)
   final func announceCancel() {
     #if canImport(Darwin)
-    ThreadContext.current.runUserCode { didChangeValue(forKey: "isCancelled") }
+    ThreadContext.current.runUserCode(in: nil) { didChangeValue(forKey: "isCancelled") }
     #endif
   }
 

@@ -120,7 +120,7 @@ extension SettlingOperation {
     let context = ThreadContext.current
     let previous = context.told
     context.told = self
-    context.runUserCode(body)  // of key-value observers
+    context.runUserCode(in: nil, body)  // of key-value observers
     context.told = previous
     state.apply { $0.forgetReadiness() }
     #else
@@ -137,7 +137,7 @@ extension SettlingOperation {
     let context = ThreadContext.current
     let previous = context.told
     context.told = self
-    context.runUserCode(change)
+    context.runUserCode(in: nil, change)
     context.told = previous
     if super.isReady { state.apply { $0.forgetReadiness() } }
     #else

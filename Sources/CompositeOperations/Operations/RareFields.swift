@@ -1,15 +1,7 @@
-/// What few operations have: values of task-locals, ``RareFields``, or both.
-package class OperationExtras {
-  /// The values of the registered task-locals.
-  var context: ContextValues? { nil }
-  var rareFields: RareFields? { nil }
-}
-
 /// The fields of an operation that few operations need, made when the first of them is set.
-final class RareFields: OperationExtras {
+final class RareFields: ContextHolder {
   private var storedContext: ContextValues?
   override var context: ContextValues? { storedContext }
-  override var rareFields: RareFields? { self }
 
   var onCancel: (@Sendable () -> Void)?
   /// Called if the operation is cancelled or settled while it waits for its dependencies inside a
@@ -32,7 +24,7 @@ final class RareFields: OperationExtras {
   func setContext(_ context: ContextValues?) { storedContext = context }
 
   /// What is still needed after the operation has settled.
-  var lasting: OperationExtras? {
+  var lasting: ContextHolder? {
     guard progress != nil || progressWeight != 1 else { return context }
     let lasting = RareFields(context: context)
     lasting.progress = progress

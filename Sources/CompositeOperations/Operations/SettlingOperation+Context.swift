@@ -4,7 +4,7 @@ import Foundation
 
 extension SettlingOperation {
   /// The fields that few operations need, if one of them was set. Guarded by the striped lock.
-  final var rareFields: RareFields? { extras?.rareFields }
+  final var rareFields: RareFields? { extras as? RareFields }
 
   /// The values of the registered task-locals.
   package final var context: ContextValues? { StripedLock.withLock(of: self) { extras?.context } }
@@ -12,7 +12,7 @@ extension SettlingOperation {
   /// Replaces the values: a task of a workflow gets those of the run.
   package final func setContext(_ context: ContextValues?) {
     // Released outside the lock.
-    let replaced = StripedLock.withLock(of: self) { () -> OperationExtras? in
+    let replaced = StripedLock.withLock(of: self) { () -> ContextHolder? in
       if let rareFields {
         defer { rareFields.setContext(context) }
         return rareFields.context
@@ -24,7 +24,7 @@ extension SettlingOperation {
   }
 
   /// Takes the values of the composition that runs this operation, where this one has none.
-  package final func inheritContext(_ outer: ContextValues?) {
+  final func inheritContext(_ outer: ContextValues?) {
     let own = context
     let merged = ContextValues.merge(own, into: outer)
     if merged !== own { setContext(merged) }

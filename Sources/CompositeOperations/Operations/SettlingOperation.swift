@@ -33,7 +33,8 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   @exclusivity(unchecked) final var storedError: (any Error)?
   // Guarded by the striped lock.
   @exclusivity(unchecked) final var observation: Observation?
-  @exclusivity(unchecked) final var extras: OperationExtras?
+  /// The task-local values, ``RareFields``, or both.
+  @exclusivity(unchecked) final var extras: ContextHolder?
 
   /// Makes an operation.
   public override init() {

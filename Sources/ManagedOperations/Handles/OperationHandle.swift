@@ -38,7 +38,7 @@ public final class OperationHandle<Value: Sendable>: SimpleOperation<Value>, @un
   }
 
   deinit {
-    if !isFinished { owner.forget(id, in: context) }
+    if !isFinished { owner.forget(id) }
   }
 
   /// Where the task is on its way. A cancelled or settled task is `finished`, though its operation
@@ -96,9 +96,7 @@ protocol HandleOwner: SettlementObserver {
   func cancel(_ id: Int) -> Bool
 
   /// A handle was released before its start.
-  ///
-  /// - Parameter context: the task-local values of the handle.
-  func forget(_ id: Int, in context: ContextValues?)
+  func forget(_ id: Int)
 
   /// The operation of the attempt that is under way.
   func operation(of id: Int) -> SettlingOperation?

@@ -16,8 +16,8 @@ protocol AnyManagedJob: AnyObject, Sendable {
   /// The handle, while it is alive. Read inside of the lock.
   var anyHandle: SettlingOperation? { get }
 
-  /// The task-local values of a handle that is gone. Read inside of the lock.
-  var lastContext: ContextValues? { get }
+  /// The task-local values of the handle at its making, before its start. Read inside of the lock.
+  var firstContext: ContextValues? { get }
 
   /// The operation of the last attempt, if it was made. Read inside of the lock.
   var anyOperation: SettlingOperation? { get }
@@ -27,11 +27,6 @@ protocol AnyManagedJob: AnyObject, Sendable {
 
   /// The handle was started, and is kept alive from now on. Called inside of the lock.
   func keep(_ handle: SettlingOperation)
-
-  /// The handle is being released before its start. Called inside of the lock.
-  ///
-  /// - Parameter context: the task-local values of the handle.
-  func forgetHandle(_ context: ContextValues?)
 
   /// Makes the operation of an attempt, and cancels it if it has to be already. Nil if there is
   /// none: then the attempt has failed.
@@ -58,22 +53,23 @@ final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable { 
   private var task: Task
   /// Whether interceptors were asked about it. Guarded by the lock of the manager.
   private var wasIntercepted = false
-  private var holding = Holding.nothing(nil)
+  private var holding = Holding.nothing
   /// The operation of the last attempt, or why there is none.
   private var attempt: Result<SimpleOperation<Task.Value>, any Error>?
 
   /// Whether the task keeps its handle.
   private enum Holding {
+    case nothing
     /// Before the start of the handle, which only its user keeps.
-    case expected(WeakReference)
+    case expected(Expected)
     /// From the start on.
     case kept(OperationHandle<Task.Value>)
-    /// No handle, but the task-local values of a handle that was never started.
-    case nothing(ContextValues?)
   }
 
-  private struct WeakReference {
+  private struct Expected {
     weak var handle: OperationHandle<Task.Value>?
+    /// The task-local values of the handle, for what is told when the handle is gone.
+    let context: ContextValues?
   }
 
   init(_ task: Task, id: Int) {
@@ -83,7 +79,7 @@ final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable { 
 
   var taskDescription: String { "\(Task.self)" }
   var anyHandle: SettlingOperation? { anyTypedHandle }
-  var lastContext: ContextValues? { if case .nothing(let context) = holding { context } else { nil } }
+  var firstContext: ContextValues? { if case .expected(let expected) = holding { expected.context } else { nil } }
   var anyOperation: SettlingOperation? { try? attempt?.get() }
 
   var lastOutcome: Outcome<any Sendable>? { typedOutcome?.map { $0 } }
@@ -101,26 +97,26 @@ final class ManagedJob<Task: ManagedTask>: AnyManagedJob, @unchecked Sendable { 
 
   private var anyTypedHandle: OperationHandle<Task.Value>? {
     switch holding {
-    case .expected(let reference): reference.handle
+    case .expected(let expected): expected.handle
     case .kept(let handle): handle
     case .nothing: nil
     }
   }
 
-  func expect(_ handle: OperationHandle<Task.Value>) { holding = .expected(WeakReference(handle: handle)) }
+  func expect(_ handle: OperationHandle<Task.Value>) {
+    holding = .expected(Expected(handle: handle, context: handle.context))
+  }
 
   func keep(_ handle: SettlingOperation) {
     holding = .kept(unsafeDowncast(handle, to: OperationHandle<Task.Value>.self))
   }
-
-  func forgetHandle(_ context: ContextValues?) { holding = .nothing(context) }
 
   func makeOperation(in core: ManagerCore) -> Operation? {
     let context = core.context(of: self)
     let attempt: Result<SimpleOperation<Task.Value>, any Error> = OperationContext.bind(context) {
       Result {
         let made = try task.makeOperation()
-        made.inheritContext(context)
+        made.inheritContextUnlessTaken(context)
         guard made.isFinished else { return made }
         throw ManagedTaskError(.operationAlreadyFinished, taskID: id, taskDescription: taskDescription)
       }

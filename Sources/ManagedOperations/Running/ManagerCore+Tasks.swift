@@ -41,18 +41,13 @@ extension ManagerCore: HandleOwner {
 
   func cancel(_ id: Int) -> Bool { input { $0.cancel(id) } }
 
-  func forget(_ id: Int, in context: ContextValues?) {
-    input { state in
-      state.jobs[id]?.payload.forgetHandle(context)
-      state.forget(id)
-    }
-  }
+  func forget(_ id: Int) { input { $0.forget(id) } }
 
   /// The task-local values of a task: those of its handle.
   func context(of job: any AnyManagedJob) -> ContextValues? {
     guard OperationContext.isUsed else { return nil }
-    let (handle, last) = withLock { _ in (job.anyHandle, job.lastContext) }
-    return handle?.context ?? last
+    let (handle, first) = withLock { _ in (job.anyHandle, job.firstContext) }
+    return handle?.context ?? first
   }
 
   func operation(of id: Int) -> SettlingOperation? {

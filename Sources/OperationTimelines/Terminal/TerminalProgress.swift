@@ -95,8 +95,9 @@ public final class TerminalProgress: Sendable {
   }
 
   convenience init<C: Clock<Duration>>(_ device: TerminalDevice, maxLines: Int, clock: C) {
-    let start = clock.now
-    self.init(device, maxLines: maxLines, now: { start.duration(to: clock.now) }, timekeeper: .of(clock))
+    let now: @Sendable () -> C.Instant = { OperationContext.bindNone { clock.now } }
+    let start = now()
+    self.init(device, maxLines: maxLines, now: { start.duration(to: now()) }, timekeeper: .of(clock))
   }
 
   /// - Parameters:

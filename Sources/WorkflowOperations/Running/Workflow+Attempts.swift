@@ -26,7 +26,7 @@ extension Workflow {
           isAbandoned(attempt)
         }
       }
-      (operation as? SettlingOperation)?.inheritContext(attempt.context)
+      operation.inheritContextUnlessTaken(attempt.context)
       if storage.withLock({ $0.state.attach(operation, slot: attempt.slot) }) { operation.cancelAttempt() }
       return (operation, attempt.slot)
     } catch {
@@ -47,7 +47,9 @@ extension Workflow {
           .operationAlreadyFinished, taskName: results.taskName, attempt: attempt.number, operation: operation)
       }
       let queue = attempt.plan.operationQueue
-      return queue == nil && !isStep ? operation : WrappedAttempt(operation, in: queue)
+      // An operation of Foundation sees the task-local values of a composite around it.
+      let isOwn = operation is SettlingOperation || !OperationContext.isUsed
+      return queue == nil && isOwn && !isStep ? operation : WrappedAttempt(operation, in: queue)
     case .subworkflow(let subworkflow):
       try rearm(subworkflow, for: attempt, of: task)
       subworkflow.storage.withLock { $0.state.beginFollowing() }
@@ -65,7 +67,7 @@ extension Workflow {
   private func rearm(_ subworkflow: Workflow, for attempt: ClaimedAttempt, of task: Int) throws {
     if isAbandoned(attempt) { throw CancellationError() }
     guard attempt.number > 1 else { return }
-    subworkflow.perform(.rearm)
+    subworkflow.perform(.rearm(in: attempt.context))
     guard isAbandoned(attempt) else { return }
     // It may have been cancelled before it was made runnable again. Not if the task will run again.
     if storage.withLock({ $0.state.nodes[task].outcome != nil }) { subworkflow.perform(.cancel) }

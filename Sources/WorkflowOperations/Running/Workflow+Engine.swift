@@ -80,7 +80,7 @@ extension Workflow {
     switch verb {
     case .cancel: input { _ = $0.cancelEverything() }
     case .reset: input { _ = $0.resetEverything() }
-    case .rearm: input { _ = $0.rearm() }
+    case .rearm(let context): input { _ = $0.rearm(in: context) }
     }
   }
 }

@@ -48,7 +48,9 @@ enum OutboxEntry: Sendable {
 /// What the caller of an input has to do when the lock is dropped, in the order of the fields.
 struct WorkflowEffects: Sendable {
   enum SubworkflowVerb: Sendable {
-    case cancel, reset, rearm
+    case cancel, reset
+    /// A retry that starts nothing, with the task-local values of who retries.
+    case rearm(in: ContextValues?)
   }
 
   enum Start: Sendable, Equatable {

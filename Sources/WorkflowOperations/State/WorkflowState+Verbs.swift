@@ -191,15 +191,17 @@ extension WorkflowState {
 
   /// - Parameter context: the task-local values of who retries.
   mutating func retryEverything(in context: ContextValues? = nil) -> Bool {
-    let retries = tellFirst(.workflowRetried) { $0.retry(Array($0.nodes.indices), starts: true, in: context) }
+    let retries = tellFirst(.workflowRetried, in: context) { $0.retry(Array($0.nodes.indices), starts: true, in: context) }
     guard retries else { return false }
     startEverything()
     return true
   }
 
   /// Makes the failed and cancelled tasks runnable again, and starts none.
-  mutating func rearm() -> Bool {
-    tellFirst(.workflowRetried, if: { $0.retry(Array($0.nodes.indices), starts: false, in: nil) })
+  ///
+  /// - Parameter context: the task-local values of who retries.
+  mutating func rearm(in context: ContextValues?) -> Bool {
+    tellFirst(.workflowRetried, in: context) { $0.retry(Array($0.nodes.indices), starts: false, in: context) }
   }
 
   private mutating func retry(
@@ -210,7 +212,7 @@ extension WorkflowState {
     for task in retried {
       clear(task)
       if task != follower, nodes[task].plan.isSubworkflow {
-        effects.subworkflows.append((nodes[task].plan, .rearm))
+        effects.subworkflows.append((nodes[task].plan, .rearm(in: context)))
       }
       tell(.retried, of: task)
     }

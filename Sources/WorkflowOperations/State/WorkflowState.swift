@@ -77,7 +77,7 @@ struct WorkflowState: Sendable {
   /// How many attempts have not settled of each run that was cancelled.
   var draining: [Int: Int] = [:]
   var lastRun = 0
-  /// The task-local values of the last run.
+  /// The task-local values of the last run, for hooks that are called after the run.
   var runContext: ContextValues?
   /// The task-local values of tasks that were retried, until the run ends: those of who retried.
   var retryContexts: [Int: ContextValues] = [:]
@@ -157,10 +157,17 @@ struct WorkflowState: Sendable {
 
   /// Tells that the whole workflow was reset or retried before the events of `body`, if that
   /// changes anything.
-  mutating func tellFirst(_ kind: WorkflowEvent.Kind.Value, if body: (inout WorkflowState) -> Bool) -> Bool {
+  ///
+  /// - Parameter context: the task-local values of who retries.
+  mutating func tellFirst(
+    _ kind: WorkflowEvent.Kind.Value, in context: ContextValues? = nil, if body: (inout WorkflowState) -> Bool
+  ) -> Bool {
     let place = events.count
     guard body(&self) else { return false }
-    if isObserved { events.insert(WorkflowEvent.Content(kind: kind, context: runContext), at: place) }
+    if isObserved {
+      let context = context.map { ContextValues.merge($0, into: runContext) } ?? runContext
+      events.insert(WorkflowEvent.Content(kind: kind, context: context), at: place)
+    }
     return true
   }
 

@@ -30,7 +30,8 @@ extension Workflow {
   }
 
   /// Runs every failed or cancelled task again, and with them every task that is ready. Does
-  /// nothing if no task failed or was cancelled.
+  /// nothing if no task failed or was cancelled. What runs again sees the task-local values of this
+  /// call: see `OperationContext`.
   ///
   /// - Returns: whether any task will run again.
   @discardableResult

@@ -285,6 +285,44 @@ struct ContextTests {
     #expect(seen.events.sorted() == ["0 2", "3 2", "3 3"])
   }
 
+  private enum Three {
+    @TaskLocal static var first: Int?
+    @TaskLocal static var second = 0
+    @TaskLocal static var third: Int?
+
+    static let registration: Void = {
+      OperationContext.propagate($first)
+      OperationContext.propagate($second)
+      OperationContext.propagate($third)
+    }()
+
+    /// Binds the values whose bits are set.
+    static func with<R>(_ bits: Int, _ value: Int, _ body: () -> R) -> R {
+      $first.withValue(bits & 1 > 0 ? value : nil) {
+        $second.withValue(bits & 2 > 0 ? value : 0) { $third.withValue(bits & 4 > 0 ? value : nil, operation: body) }
+      }
+    }
+  }
+
+  @Test("Of several values, each is the maker's or the composition's by itself", arguments: 0..<8)
+  func severalValues_eachByItself(own: Int) async {
+    Three.registration
+    for outer in 0..<8 {
+      let seen = EventRecorder<[Int?]>()
+      @Sendable func note() { seen.record([Three.first, Three.second, Three.third]) }
+      let operation = Three.with(own, 1) { SimpleOperation { note() } }
+      let composite = Three.with(outer, 2) { CompositeOperation(operations: [operation]).map { _ in note() } }
+      await Task.detached { Three.with(7, 3) { composite.start() } }.value
+      _ = await settled(composite)
+      func optional(_ bit: Int) -> Int? { own & bit > 0 ? 1 : outer & bit > 0 ? 2 : nil }
+      func outermost(_ bit: Int) -> Int? { outer & bit > 0 ? 2 : nil }
+      #expect(
+        seen.events == [
+          [optional(1), own & 2 > 0 ? 1 : 0, optional(4)], [outermost(1), outer & 2 > 0 ? 2 : 0, outermost(4)],
+        ], "made with \(own), composed with \(outer)")
+    }
+  }
+
   // MARK: - Many
 
   @Test("Ten thousand operations of a hundred requests at once: none sees another's values")

@@ -74,21 +74,22 @@ import Testing
         }
       ])
     let wrong = EventRecorder<String>()
-    manager.report(
-      to: ClosureSink { event in
-        if let id = Request.id, event.subject == "Checking" { return _ = id }
-        wrong.record("sink: \(Request.current)")
-      })
+    let (told, requests) = (Locked<[Int64: Set<Int?>]>([:]), Locked<[Int64: Int]>([:]))
+    manager.report(to: ClosureSink { event in told.withLock { _ = $0[event.id!, default: []].insert(Request.id) } })
     await withTaskGroup(of: Void.self) { group in
       for id in 1...100 {
         group.addTask {
-          await Request.with(id) {
-            for _ in 0..<10 { _ = try? await manager.run(Checking(request: id, wrong: wrong)) }
+          for _ in 0..<10 {
+            let handle = Request.with(id) { manager.add(Checking(request: id, wrong: wrong)) }
+            requests.withLock { $0[Int64(handle.id)] = id }
+            _ = await settled(handle)
           }
         }
       }
     }
+    await manager.waitUntilIdle()
     #expect(wrong.events == [])
+    #expect(told.current == requests.current.mapValues { [$0] })
   }
 
   @Test func cancelledAndStoppedByAnother_sinkSeesTheValuesOfTheTask() async {
@@ -115,6 +116,45 @@ import Testing
     }
     await manager.waitUntilIdle()
     #expect(seen.places == ["sink"])
+    #expect(seen.others(than: 1) == [])
+  }
+
+  @Test func handleCancelledAndReleased_beforeTheSinkIsTold_sinkSeesTheValuesOfTheTask() async {
+    let seen = SeenRequests()
+    let manager = OperationManager()
+    let (entered, goesOn) = (Gate(), Gate())
+    manager.report(
+      to: ClosureSink { _ in
+        if entered.isOpen { return seen.note("sink") }
+        entered.open()
+        goesOn.waitBlocking()
+      })
+    async let first: Void = onWorker { _ = manager.add(Number(1), startImmediately: false) }
+    await entered.wait()
+    Request.with(1) { manager.add(Number(2), startImmediately: false).cancel() }
+    goesOn.open()
+    await first
+    await manager.waitUntilIdle()
+    #expect(seen.places == ["sink"])
+    #expect(seen.others(than: 1) == ["sink saw - none"])
+  }
+
+  @Test func keyOfARateLimit_andABatchThatIsDue_seeTheValuesOfTheTask() async {
+    let seen = SeenRequests()
+    let clock = ManualClock()
+    let manager = OperationManager(
+      interceptors: [
+        .rateLimit(tokens: 1, per: .seconds(1), clock: clock) { _ in
+          seen.note("key")
+          return "key"
+        }, .batch(maxAge: .seconds(1), clock: clock),
+      ], clock: clock)
+    let handle = Request.with(1) { manager.add(Noting(seen: seen)) }
+    await until(manager.heldTaskCount == 1)
+    await clock.waitForSleeper()
+    clock.advance(by: .seconds(1))
+    _ = await settled(handle)
+    #expect(seen.places == ["key", "make", "body"])
     #expect(seen.others(than: 1) == [])
   }
 

@@ -3,7 +3,9 @@ public import CompositeOperations
 /// The request that code works for: task-local values, the first of them nil outside of requests,
 /// the second with a default.
 public enum Request {
+  /// The number of the request.
   @TaskLocal public static var id: Int?
+  /// Who the request is for.
   @TaskLocal public static var tenant = "none"
 
   /// Registers both, and more often than needed.
@@ -72,6 +74,7 @@ public struct NotingSink: TelemetrySink {
   /// Makes a sink that notes what it sees as `sink`.
   public init(seen: SeenRequests) { self.seen = seen }
 
+  /// Notes what the calling code sees.
   public func receive(_ event: TelemetryEvent) { seen.note("sink") }
 }
 
@@ -82,5 +85,6 @@ public struct ClosureSink: TelemetrySink {
   /// Makes a sink that calls `body` with each event.
   public init(_ body: @escaping @Sendable (TelemetryEvent) -> Void) { self.body = body }
 
+  /// Calls the closure.
   public func receive(_ event: TelemetryEvent) { body(event) }
 }

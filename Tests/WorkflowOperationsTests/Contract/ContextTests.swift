@@ -147,14 +147,10 @@ import Testing
   }
 
   @Test func discardedAttempt_ofACancelledRun_hasTheValuesOfThatRun() async {
-    let wrong = EventRecorder<String>()
+    let seen = SeenRequests()
     let workflow = Workflow()
     let held = workflow.addHeld("held")
-    workflow.report(
-      to: ClosureSink { event in
-        let expected = event.kind.rawValue == "discarded" ? 1 : nil
-        if let expected, Request.id != expected { wrong.record(Request.current) }
-      })
+    workflow.report(to: ClosureSink { event in if event.kind.rawValue == "discarded" { seen.note("discarded") } })
     let first = Request.with(1) { workflow.makeOperation() }
     await onWorker { first.start() }
     await until(held.task.state == .executing)
@@ -167,7 +163,63 @@ import Testing
     _ = await settled(first)
     await held.attempt(2).finish(with: 1)
     await workflow.untilIdle()
-    #expect(wrong.events == [])
+    #expect(seen.places == ["discarded"])
+    #expect(seen.others(than: 1) == [])
+  }
+
+  @Test(arguments: [false, true]) func operationOfFoundation_hasTheValuesOfTheRun(isRetried: Bool) async throws {
+    let seen = SeenRequests()
+    let workflow = Workflow()
+    let attempts = Locked(0)
+    let task = workflow.add {
+      let fails = isRetried && attempts.increment() == 1
+      return ConformingOperation<Int> {
+        if !fails { seen.note("body") }
+        return fails ? .failure(TestError.first) : .success(1)
+      }
+    }
+    Request.with(isRetried ? 2 : 1) { workflow.start() }
+    await workflow.untilIdle()
+    if isRetried {
+      await Request.elsewhere(1) { _ = task.retry() }
+      await until(task.state == .finished)
+    }
+    #expect(seen.places == ["body"])
+    #expect(seen.others(than: 1) == [])
+  }
+
+  @Test func operationOfOthers_keepsItsValues() async {
+    let seen = SeenRequests()
+    let shared = HeldOperation<Int>()
+    shared.completion = { _ in seen.note("completion") }
+    await onWorker { shared.start() }
+    let workflow = Workflow()
+    workflow.add { shared }
+    Request.with(2) { workflow.start() }
+    await until(workflow.isRunning)
+    await Request.elsewhere(3) { shared.finish(with: 1) }
+    await workflow.untilIdle()
+    #expect(seen.places == ["completion"])
+    #expect(seen.some == [])
+  }
+
+  @Test func subworkflowRetriedByAnother_itsHooksSeeTheirValues() async {
+    let seen = SeenRequests()
+    let attempts = Locked(0)
+    let inner = Workflow("inner")
+    let failing = inner.add("failing") { if attempts.increment() == 1 { throw TestError.first } }
+    failing.didRetry = { _ in seen.note("didRetry") }
+    failing.didFinish = { _, _ in seen.note("didFinish") }
+    inner.report(
+      to: ClosureSink { event in if event.kind == .retrying || event.kind == .succeeded { seen.note("sink") } })
+    let workflow = Workflow()
+    let task = workflow.addSubworkflow("sub", inner)
+    Request.with(1) { workflow.start() }
+    await workflow.untilIdle()
+    await Request.elsewhere(2) { _ = task.retry() }
+    await until(workflow.outcome?.value != nil)
+    #expect(seen.places == ["didRetry", "didFinish", "sink"])
+    #expect(seen.others(than: 2) == [])
   }
 }
 

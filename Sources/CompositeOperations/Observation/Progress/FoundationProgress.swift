@@ -102,8 +102,8 @@ final class FoundationProgress: Progress, @unchecked Sendable {  // locked; the 
 
   private func write() {
     while let next = state.withLock({ $0.nextToWrite() }) {
-      // Observers of the progress are user code.
-      ThreadContext.current.runUserCode {
+      // Observers of the progress are user code, which sees no task-local values.
+      ThreadContext.current.runUserCode(in: nil) {
         switch next {
         case .units(let units, let isFirst):
           if isFirst { totalUnitCount = FoundationProgress.unitCount }

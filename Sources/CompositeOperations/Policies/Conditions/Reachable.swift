@@ -55,10 +55,12 @@ extension OperationCondition where Self == Condition {
     monitor: some ReachabilityMonitor = SystemReachabilityMonitor(), waits: Bool = false
   ) -> Condition {
     Condition(name: "reachable") { _ in
-      for await isReachable in OperationContext.bindNone({ monitor.reachability() }) {
-        if isReachable { return }
-        if !waits { break }
+      // Operations share the monitor, which sees no task-local values.
+      let isReachable = await OperationContext.bind(nil) {
+        for await isReachable in monitor.reachability() where isReachable || !waits { return isReachable }
+        return false
       }
+      if isReachable { return }
       try Task.checkCancellation()
       throw ConditionError.Unmet(description: "the network cannot be reached")
     }

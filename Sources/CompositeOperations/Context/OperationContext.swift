@@ -18,11 +18,12 @@ import Synchronization
 /// values of other code that happens to settle or cancel the operation.
 ///
 /// Code that operations share sees no values: the closure `whenStateChanges` of a circuit breaker,
-/// clocks and random sources of yours, reachability monitors, log handlers. What you call yourself
-/// runs in your context: overrides of `cancel()` and `addDependency(_:)`, for example. Key-value
-/// observers and `completionBlock` belong to Foundation, which binds nothing.
+/// clocks and random sources of yours, reachability monitors, log handlers, key-value observers.
+/// Overrides of `cancel()`, `addDependency(_:)` and the like run in the context of the code that
+/// calls them: put work into `didCancel()`. Foundation calls `completionBlock`, and sets no values.
 public enum OperationContext {
-  /// Registers a task-local value that is nil where there is none.
+  /// Registers a task-local value that is nil where there is none. The default of its declaration
+  /// must be nil, too.
   ///
   /// Operations that were made before the registration count as made where the value was nil. May
   /// be called at any time, on any thread, and several times for the same value: only the first
@@ -122,9 +123,15 @@ public enum OperationContext {
   }
 }
 
+/// What an operation keeps its task-local values in.
+package class ContextHolder {
+  /// The values of the registered task-locals.
+  var context: ContextValues? { nil }
+}
+
 /// The values of the registered task-locals where an operation was made: a list, in which the value
 /// that was registered last comes first. Values that were nil are not in it.
-package class ContextValues: OperationExtras, @unchecked Sendable {  // immutable
+package class ContextValues: ContextHolder, @unchecked Sendable {  // immutable
   fileprivate let key: AnyContextKey
   fileprivate let next: ContextValues?
 
