@@ -10,6 +10,7 @@ import Foundation
 /// and keeps it alive until then.
 package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @unchecked Sendable {  // see the fields
   /// The calls to the driver: on workers, or on the thread of the event; under no lock.
+  /// `makeOperation` sees no task-local values. The driver binds the values of each operation.
   package struct Driver: Sendable {
     /// Called when the operation has started; tags can be added from now on.
     package var didStart: @Sendable (DrivenOperation) -> Void

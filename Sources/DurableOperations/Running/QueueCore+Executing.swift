@@ -14,7 +14,7 @@ extension QueueCore {
         return []
       },
       wasCancelled: { _ in })
-    let engine = OperationContext.bindNone { DrivenOperation<Void>(driver: driver) }
+    let engine = DrivenOperation<Void>(driver: driver)
     engine.name = "durable jobs"
     return engine
   }

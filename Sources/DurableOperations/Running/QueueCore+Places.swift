@@ -47,7 +47,7 @@ extension QueueCore {
       wasCancelled: { [weak self] place in
         if self?.placeWasCancelled(number) != true { place.settle(with: .cancelled) }
       })
-    let operation = OperationContext.bindNone { DrivenOperation<Void>(operationQueue: queue, driver: driver) }
+    let operation = DrivenOperation<Void>(operationQueue: queue, driver: driver)
     operation.name = "durable job"
     return JobPlace(number: number, operation: operation)
   }

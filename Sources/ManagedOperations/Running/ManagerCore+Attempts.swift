@@ -14,8 +14,7 @@ extension ManagerCore {
         self?.attemptDidSettle(id) ?? []
       },
       wasCancelled: { _ in })
-    // Tasks have the task-local values of their handles, and not of who made the manager.
-    let engine = OperationContext.bindNone { DrivenOperation<Void>(operationQueue: operationQueue, driver: driver) }
+    let engine = DrivenOperation<Void>(operationQueue: operationQueue, driver: driver)
     engine.name = name
     return engine
   }
