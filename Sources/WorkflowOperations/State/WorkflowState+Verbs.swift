@@ -191,7 +191,9 @@ extension WorkflowState {
 
   /// - Parameter context: the task-local values of who retries.
   mutating func retryEverything(in context: ContextValues? = nil) -> Bool {
-    let retries = tellFirst(.workflowRetried, in: context) { $0.retry(Array($0.nodes.indices), starts: true, in: context) }
+    let retries = tellFirst(.workflowRetried, in: context) {
+      $0.retry(Array($0.nodes.indices), starts: true, in: context)
+    }
     guard retries else { return false }
     startEverything()
     return true
