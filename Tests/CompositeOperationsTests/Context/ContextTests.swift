@@ -146,6 +146,8 @@ struct ContextTests {
     let held = Request.with(1) { HeldOperation<Int>() }
     let next = Request.with(1) { CompositeOperation(operations: [held]).map { _ in seen.note("transform") } }
     held.completion = { _ in seen.note("completion") }
+    // With a hook the operation keeps its values elsewhere.
+    held.onCancel = {}
     await onWorker { next.start() }
     await held.started.wait()
     await starter.run(inRequest: 2) { held.finish(with: 1) }
