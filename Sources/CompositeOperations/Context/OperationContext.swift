@@ -92,6 +92,7 @@ public enum OperationContext {
   package static func bind<R, Failure: Error>(
     _ values: ContextValues?, _ body: () throws(Failure) -> R
   ) throws(Failure) -> R {
+    guard let keys else { return try body() }
     var result: Result<R, Failure>?
     bind(values, from: keys) {
       do throws(Failure) { result = .success(try body()) } catch { result = .failure(error) }

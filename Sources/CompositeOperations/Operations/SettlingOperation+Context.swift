@@ -49,11 +49,14 @@ extension SettlingOperation {
   }
 
   /// Makes a task that sees the values of this operation.
-  final func detachedTask(
-    priority: TaskPriority? = nil, _ body: @escaping @Sendable () async -> Void
-  ) -> Task<Void, Never> {
+  ///
+  /// - Parameter body: the work. Generic like that of `Task`: a closure of another form would cost
+  ///   an allocation.
+  final func detachedTask<Success: Sendable>(
+    priority: TaskPriority? = nil, _ body: @escaping @Sendable @isolated(any) () async -> Success
+  ) -> Task<Success, Never> {
     guard OperationContext.isUsed else { return Task.detached(priority: priority, operation: body) }
     let context = context
-    return Task.detached(priority: priority) { await OperationContext.bind(context, body) }
+    return Task.detached(priority: priority) { await OperationContext.bind(context) { await body() } }
   }
 }
