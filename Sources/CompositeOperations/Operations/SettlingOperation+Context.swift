@@ -9,8 +9,7 @@ extension SettlingOperation {
   /// The values of the registered task-locals.
   package final var context: ContextValues? { StripedLock.withLock(of: self) { extras?.context } }
 
-  /// Replaces the values: a task of a workflow gets those of the run.
-  package final func setContext(_ context: ContextValues?) {
+  private final func setContext(_ context: ContextValues?) {
     // Released outside the lock.
     let replaced = StripedLock.withLock(of: self) { () -> ContextHolder? in
       if let rareFields {

@@ -75,7 +75,7 @@ struct WorkflowEffects: Sendable {
   var start: Start?
   /// A task has finished: the operations of runs have made progress.
   var hasProgressed = false
-  /// Results and errors that were dropped. They are released outside the lock, because that may run
-  /// code of the user's.
+  /// Results, errors and task-local values that were dropped. They are released outside the lock,
+  /// because that may run code of the user's.
   var released: [any Sendable] = []
 }

@@ -70,6 +70,7 @@ extension WorkflowState {
   mutating func settle(slot: Int, _ outcome: Outcome<any Sendable>) {
     guard let attempt = attempts[slot] else { preconditionFailure("An attempt settled twice") }
     attempts[slot] = nil
+    if let context = attempt.context { effects.released.append(context) }
     freeSlots.append(slot)
     liveCount -= 1
     let task = attempt.task

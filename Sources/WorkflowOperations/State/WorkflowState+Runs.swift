@@ -21,6 +21,7 @@ extension WorkflowState {
     }
     lastRun += 1
     run = Run(number: lastRun, startsEverything: startsEverything)
+    if let runContext { effects.released.append(runContext) }
     runContext = context
     settlement = nil
     startDate = Date()
@@ -36,7 +37,7 @@ extension WorkflowState {
     guard run?.number == number else { return }
     _ = cancelEverything()
     run = nil
-    retryContexts = [:]
+    forgetRetryContexts()
     drain(number, left: attempts.count { $0?.run == number })
   }
 
@@ -69,7 +70,7 @@ extension WorkflowState {
         .cancelled
       }
     self.run = nil
-    retryContexts = [:]
+    forgetRetryContexts()
     finishDate = Date()
     // Whether or not something failed or was cancelled, there are tasks that could run if they were
     // started.

@@ -153,7 +153,7 @@ extension WorkflowState {
       break
     }
     clear(task)
-    retryContexts[task] = nil
+    setRetryContext(nil, of: task)
     tell(.reset, of: task)
     return true
   }
@@ -179,7 +179,7 @@ extension WorkflowState {
         changed.insert(task)
       }
     }
-    for task in changed { retryContexts[task] = context }
+    for task in changed { setRetryContext(context, of: task) }
   }
 
   /// - Parameters:

@@ -80,7 +80,7 @@ struct WorkflowState: Sendable {
   /// The task-local values of the last run, for hooks that are called after the run.
   var runContext: ContextValues?
   /// The task-local values of tasks that were retried, until the run ends: those of who retried.
-  var retryContexts: [Int: ContextValues] = [:]
+  private(set) var retryContexts: [Int: ContextValues] = [:]
   /// How the last run ended; nil if there was none, or if something has changed since.
   var settlement: WorkflowSettlement?
   /// Whether anything was reset or restored while no run was under way, since the last attempt of
@@ -164,16 +164,26 @@ struct WorkflowState: Sendable {
   ) -> Bool {
     let place = events.count
     guard body(&self) else { return false }
-    if isObserved {
-      let context = context.map { ContextValues.merge($0, into: runContext) } ?? runContext
-      events.insert(WorkflowEvent.Content(kind: kind, context: context), at: place)
-    }
+    if isObserved { events.insert(WorkflowEvent.Content(kind: kind, context: inRun(context)), at: place) }
     return true
   }
 
   /// The task-local values of a task.
-  func context(of task: Int) -> ContextValues? {
-    retryContexts[task].map { ContextValues.merge($0, into: runContext) } ?? runContext
+  func context(of task: Int) -> ContextValues? { inRun(retryContexts[task]) }
+
+  /// The task-local values of who retries, or of the run where there are none.
+  private func inRun(_ context: ContextValues?) -> ContextValues? {
+    context.map { ContextValues.merge($0, into: runContext) } ?? runContext
+  }
+
+  mutating func setRetryContext(_ context: ContextValues?, of task: Int) {
+    if let replaced = retryContexts[task] { effects.released.append(replaced) }
+    retryContexts[task] = context
+  }
+
+  mutating func forgetRetryContexts() {
+    for context in retryContexts.values { effects.released.append(context) }
+    retryContexts = [:]
   }
 
   /// Marks a ready task to run.

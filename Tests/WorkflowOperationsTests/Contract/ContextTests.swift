@@ -188,6 +188,36 @@ import Testing
     #expect(seen.others(than: 1) == [])
   }
 
+  /// A value whose release uses a workflow, as code of the user may.
+  private final class Using: Sendable {
+    @TaskLocal static var current: Using?
+    let workflow: Workflow
+    let released: EventRecorder<Int>
+
+    init(_ workflow: Workflow, _ released: EventRecorder<Int>) { (self.workflow, self.released) = (workflow, released) }
+
+    deinit { released.record(workflow.tasks.count) }
+  }
+
+  @Test func values_releasedByTheNextRun_mayUseTheWorkflow() async throws {
+    OperationContext.propagate(Using.$current)
+    let (workflow, released) = (Workflow(), EventRecorder<Int>())
+    let operations = Locked<[() -> Operation?]>([])
+    @Sendable func noted<O: Operation>(_ operation: O) -> O {
+      operations.withLock { all in all.append { [weak operation] in operation } }
+      return operation
+    }
+    workflow.add { noted(SimpleOperation<Void> { $0.finish() }) }
+    await onWorker { Using.$current.withValue(Using(workflow, released)) { noted(workflow.makeOperation()).start() } }
+    await until(workflow.outcome?.value != nil)
+    // Then only the workflow has the value.
+    await until(operations.withLock { all in all.count == 2 && all.allSatisfy { $0() == nil } })
+    workflow.reset()
+    workflow.start()
+    await released.wait(forCount: 1)
+    #expect(released.events == [1])
+  }
+
   @Test func operationOfOthers_keepsItsValues() async {
     let seen = SeenRequests()
     let shared = HeldOperation<Int>()
