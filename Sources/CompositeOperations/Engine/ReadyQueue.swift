@@ -20,7 +20,8 @@ struct ReadyQueue {
   }
 
   private static let priorities: [Operation.QueuePriority] = [.veryHigh, .high, .normal, .low, .veryLow]
-  private var buckets = [Bucket](repeating: Bucket(), count: priorities.count)
+  // Made when the first child is added: most queues never have one.
+  private var buckets: [Bucket] = []
   private(set) var count = 0
 
   var isEmpty: Bool { count == 0 }
@@ -42,6 +43,7 @@ struct ReadyQueue {
       case (Operation.QueuePriority.veryLow.rawValue + 1)...: 3
       default: 4
       }
+    if buckets.isEmpty { buckets = Array(repeating: Bucket(), count: ReadyQueue.priorities.count) }
     buckets[index].tags.append(tag)
     if let place { buckets[index].places.append(place) }
     count += 1

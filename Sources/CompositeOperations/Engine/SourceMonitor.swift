@@ -178,7 +178,7 @@ extension WorkSource {
   @inline(never)
   private func tell(_ event: MonitorEvent, _ child: Operation?, _ tag: Int) {
     guard let child else { return }
-    monitors.tell(self, event, child, tag)
+    monitors.tell(self, event, child, shownTag(tag))
   }
 
   /// The environment that a composition inside this one inherits.

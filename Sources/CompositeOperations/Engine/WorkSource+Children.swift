@@ -35,16 +35,18 @@ extension WorkSource {
 
   /// Starts a child.
   ///
-  /// - Parameter joins: whether to wait for a child that other code starts or has started. If
-  ///   false, the caller has ruled that out.
+  /// - Parameters:
+  ///   - joins: whether to wait for a child that other code starts or has started. If false, the
+  ///     caller has ruled that out.
+  ///   - isOurs: whether the caller knows that this source has adopted the child.
   final func launch(
-    _ child: Operation, tag: Int, joins: Bool, in slot: any WorkSlot, _ context: ThreadContext
+    _ child: Operation, tag: Int, joins: Bool, isOurs: Bool = false, in slot: any WorkSlot, _ context: ThreadContext
   ) -> Launch {
     guard child.isOwn else {
       return launchForeign(child, tag: tag, joins: joins, in: slot, context)
     }
     let child = child.asOwn
-    if child.waitsInQueue || joins && !owns(tag) {
+    if child.waitsInQueue || joins && !isOurs && !owns(tag) {
       guard child.takeOver() else {
         guard joins else { return leaveToQueue(child, tag: tag) }
         // Monitors first: once the child is joined, the thread that ends the composition may report
@@ -207,7 +209,7 @@ extension WorkSource {
       context.runUserCode { _ = child.settle(as: .failure, error: child.failure(unrunBecauseOf: error)) }
       return child.observe(self, tag: tag) ? .elsewhere : .finished
     }
-    waits.withLock { $0.refused[tag] = error }
+    waits.withLock { $0.refused[shownTag(tag)] = error }
     return abandon(child, tag: tag, context) ? .finished : .elsewhere
   }
 
@@ -215,7 +217,7 @@ extension WorkSource {
   /// runs it, and the composition does not wait for it.
   private func leaveToQueue(_ child: Operation, tag: Int) -> Launch {
     hasRefusals.store(true, ordering: .releasing)
-    waits.withLock { $0.refused[tag] = OperationError(.alreadyInUse, operation: child) }
+    waits.withLock { $0.refused[shownTag(tag)] = OperationError(.alreadyInUse, operation: child) }
     return .finished
   }
 

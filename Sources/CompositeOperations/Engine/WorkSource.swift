@@ -217,6 +217,9 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
   /// A snapshot of the operations in the composition. May be called on any thread.
   package var knownChildren: KnownChildren { KnownChildren() }
 
+  /// The tag by which monitors know a child.
+  func shownTag(_ tag: Int) -> Int { tag }
+
   /// The number of the attempt that a child is, from 1.
   package func attempt(of tag: Int) -> Int { 1 }
 

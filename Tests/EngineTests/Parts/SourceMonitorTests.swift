@@ -122,6 +122,7 @@ extension WorkSource {
   fileprivate var waitsForTheirs: Bool {
     switch self {
     case let source as ParallelSource: source.state.withLock { !$0.joined.isEmpty }
+    case let source as ReadySource: source.table.withLock { $0.entries.contains { $0.phase == .joined } }
     case let source as SequentialSource: source.state.withLock { $0.ownership == .theirs }
     default: false
     }

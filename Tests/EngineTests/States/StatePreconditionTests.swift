@@ -103,7 +103,7 @@ struct StatePreconditionTests {
     }
     try expect(parallel, says: "width of 0")
     let ready = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      var state = ReadyState()
+      var state = ChildTable()
       _ = state.setWidth(-1)
     }
     try expect(ready, says: "width of -1")

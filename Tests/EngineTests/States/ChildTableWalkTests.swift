@@ -3,9 +3,9 @@ import Testing
 
 @testable import CompositeOperations
 
-/// The invariants for up to three added operations, for any order of events.
-@Suite("3.4 ReadyState, all paths")
-struct ReadyStateWalkTests {
+/// The invariants for up to three added children, for any order of events.
+@Suite("3.4 ChildTable, all paths")
+struct ChildTableWalkTests {
   private enum Stage: Int {
     case outside, tagged, taken, claimed, parked, ready, running, abandoned, settled, freed, gone
   }
@@ -17,27 +17,28 @@ struct ReadyStateWalkTests {
 
   /// Up to three operations, and the actions of `ReadySource`.
   private struct World {
-    var state = ReadyState()
+    var state = ChildTable()
     var stages = [Stage](repeating: .outside, count: 3)
-    /// The number that each operation has, once it was made.
-    var numbers = [0, 0, 0]
+    /// The handle of each child, from its claim on.
+    var handles = [-1, -1, -1]
     /// The tags that wait, in their order.
     var line: [Int] = []
+    /// The tags of children that have waited for their dependencies, in their order.
+    var readyLine: [Int] = []
 
     var inFlight: Int { stages.count { [.taken, .claimed, .running, .abandoned, .settled].contains($0) } }
     private var mayClaim: Bool {
-      !state.isSuspended && inFlight < state.width && (stages.contains(.ready) || !line.isEmpty)
+      !state.blocks.contains(.suspended) && inFlight < state.width && (stages.contains(.ready) || !line.isEmpty)
     }
 
     var key: [Int] {
-      stages.map(\.rawValue) + [state.width, state.isSuspended ? 1 : 0, state.isClosed ? 1 : 0]
-        + line + [-1] + state.waiting.map { state.operations[$0.number]!.tag } + [-1]
-        + stages.indices.map { state.owns(numbers[$0]) ? 1 : 0 }
+      stages.map(\.rawValue) + [state.width, state.blocks.contains(.suspended) ? 1 : 0, state.blocks.contains(.closed) ? 1 : 0]
+        + line + [-1] + readyLine + [-1] + state.entries.map { $0.tag * 10 + Int($0.phase.rawValue) }
     }
 
     var steps: [Step] {
-      var steps: [Step] = [.claim, .setSuspended(!state.isSuspended)] + [1, 2, .max].map { .setWidth($0) }
-      if !state.isClosed { steps += [.close] }
+      var steps: [Step] = [.claim, .setSuspended(!state.blocks.contains(.suspended))] + [1, 2, .max].map { .setWidth($0) }
+      if !state.blocks.contains(.closed) { steps += [.close] }
       for (tag, stage) in stages.enumerated() {
         switch stage {
         case .outside: steps.append(.add(tag))
@@ -56,30 +57,31 @@ struct ReadyStateWalkTests {
       let offers: Bool?
       switch step {
       case .add(let tag):
-        stages[tag] = state.isClosed ? .gone : .tagged
-        if !state.isClosed { line.append(tag) }
+        stages[tag] = state.blocks.contains(.closed) ? .gone : .tagged
+        if !state.blocks.contains(.closed) { line.append(tag) }
         offers = state.add(tags: [tag])
       case .claim: return claim()
       case .make(let tag):
         stages[tag] = .claimed
-        numbers[tag] = state.made(Operation(), tag: tag)
-        return numbers.count { $0 == numbers[tag] } == 1 ? nil : "\(tag) has the number of another one"
+        let isOpen = state.made(handles[tag], Operation(), tag: tag, .claimed)
+        return isOpen == state.blocks.contains(.closed) ? "\(tag) was made wrongly" : nil
       case .skip(let tag):
         stages[tag] = .gone
-        state.skipTag()
+        state.skip(handles[tag])
         return state.inFlight == inFlight ? nil : "\(inFlight) in flight are counted as \(state.inFlight)"
       case .start(let tag):
-        stages[tag] = state.own(numbers[tag]) ? .running : .abandoned
-        return (stages[tag] == .running) == state.isClosed ? "\(tag) starts wrongly" : nil
+        stages[tag] = state.mark(handles[tag], .ours) ? .running : .abandoned
+        return (stages[tag] == .running) == state.blocks.contains(.closed) ? "\(tag) starts wrongly" : nil
       case .park(let tag):
-        stages[tag] = state.own(numbers[tag]) && state.park(numbers[tag]) ? .parked : .abandoned
+        stages[tag] = state.mark(handles[tag], .ours) && state.mark(handles[tag], .waiting) ? .parked : .abandoned
         return nil
       case .unpark(let tag):
         stages[tag] = .ready
-        offers = state.unpark(numbers[tag], priority: .normal)
+        readyLine.append(tag)
+        offers = state.unpark(handles[tag], priority: .normal)
       case .settle(let tag):
         stages[tag] = .settled
-        let settled = state.settled(numbers[tag])
+        let settled = state.take(handles[tag])?.tag
         if settled != tag { return "\(tag) settles as \(settled ?? -1)" }
         return state.inFlight == inFlight ? nil : "\(inFlight) in flight are counted as \(state.inFlight)"
       case .free(let tag):
@@ -96,19 +98,20 @@ struct ReadyStateWalkTests {
     private mutating func claim() -> String? {
       let mayClaim = mayClaim
       let said: Bool
-      if let (number, more) = state.claim() {
-        guard mayClaim, let tag = numbers.firstIndex(of: number), stages[tag] == .ready else {
-          return "\(number) is claimed"
+      if let claim = state.claim() {
+        let tag = claim.tag
+        if claim.child != nil {
+          guard mayClaim, handles[tag] == claim.handle, tag == readyLine.first else { return "\(tag) is claimed" }
+          readyLine.removeFirst()
+          stages[tag] = .claimed
+        } else {
+          guard mayClaim, readyLine.isEmpty, tag == line.first, !claim.isCancelled, !handles.contains(claim.handle)
+          else { return "\(tag) is claimed of \(line)" }
+          line.removeFirst()
+          handles[tag] = claim.handle
+          stages[tag] = .taken
         }
-        stages[tag] = .claimed
-        said = more
-      } else if stages.contains(.ready), mayClaim {
-        return "nothing is claimed of what has waited"
-      } else if let (tag, isCancelled, more) = state.claimTag() {
-        guard mayClaim, tag == line.first, !isCancelled else { return "\(tag) is claimed of \(line)" }
-        line.removeFirst()
-        stages[tag] = .taken
-        said = more
+        said = claim.more
       } else {
         return mayClaim ? "nothing is claimed" : nil
       }
@@ -117,11 +120,11 @@ struct ReadyStateWalkTests {
 
     private mutating func close() -> String? {
       let waiting = stages.indices.filter { stages[$0] == .ready || stages[$0] == .parked }
-      let closed = Set(state.close())
+      let closed = state.close().filter { $0.phase != .ours }.map(\.tag)
       for tag in waiting { stages[tag] = .abandoned }
       for tag in line { stages[tag] = .gone }
-      line = []
-      return closed == Set(waiting.map { numbers[$0] }) ? nil : "\(closed) are given back of \(waiting)"
+      (line, readyLine) = ([], [])
+      return Set(closed) == Set(waiting) ? nil : "\(closed) are given back of \(waiting)"
     }
   }
 
