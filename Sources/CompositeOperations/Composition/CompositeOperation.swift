@@ -63,7 +63,7 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   ///   - operationQueue: where the children run; nil for where those of the parent composite run,
   ///     or for worker threads.
   public init(operations: [Operation], operationQueue: OperationQueue? = nil) {
-    self.work = ParallelCompositeSource(operations, policy: .cancelRemaining, joins: false)
+    self.work = ParallelCompositeSource(operations)
     self.operationQueue = operationQueue
     super.init(flags: [.needsNoSlot, .beginsInMain])
   }
@@ -125,7 +125,7 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   /// Has a composite that runs its children in parallel await those that other code starts, and not
   /// cancel them, instead of failing with ``OperationError``. Called before it starts.
   package final func awaitChildrenOfOthers() {
-    parallel?.joins = true
+    parallel?.traits.insert(.joins)
   }
 
   /// Begins to run the children. An override can prepare something, and calls `super.main()` last,
@@ -213,7 +213,7 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
 
   /// The children of a parallel composite; the current child of a sequence.
   public final var operations: [Operation] {
-    parallel?.operations ?? sequential?.state.withLock { $0.current }.map { [$0] } ?? []
+    parallel?.children ?? sequential?.currentChildren.contents ?? []
   }
 
   // MARK: - Options
@@ -224,13 +224,13 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   /// decides.
   public final var failurePolicy: FailurePolicy {
     get {
-      parallel?.state.withLock { $0.policy } == .waitForAll ? .waitForAll : .cancelRemaining
+      parallel?.table.withLock { $0.endings.policy } == .waitForAll ? .waitForAll : .cancelRemaining
     }
     set {
       require(
         state.current.phase == .pending,
         "failurePolicy of \(OperationError.describe(self)) was set after the composite started. Set it before.")
-      parallel?.state.withLock { $0.policy = newValue == .waitForAll ? .waitForAll : .cancelRemaining }
+      parallel?.table.withLock { $0.endings.policy = newValue == .waitForAll ? .waitForAll : .cancelRemaining }
     }
   }
 
@@ -251,19 +251,14 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
       let width = requireWidth(
         newValue, of: "maxConcurrentOperationCount of \(OperationError.describe(self))",
         remedy: " To hold children back set isSuspended.")
-      parallel?.setWidth(width)
+      parallel?.width = width
     }
   }
 
   /// While true, no further child starts; those that run continue.
   public final var isSuspended: Bool {
-    get {
-      parallel?.isSuspended ?? sequential?.state.withLock { $0.isSuspended } ?? false
-    }
-    set {
-      parallel?.setSuspended(newValue)
-      sequential?.setSuspended(newValue)
-    }
+    get { work.isSuspended }
+    set { work.isSuspended = newValue }
   }
 
   // MARK: - Completion

@@ -1,16 +1,17 @@
 import Foundation
 import Synchronization
 
-/// The engine of a parallel ``CompositeOperation``.
-final class ParallelCompositeSource: ParallelSource, @unchecked Sendable {  // see the superclass
-  override func conclude(_ verdict: ParallelState.Verdict) {
+/// The form of a parallel ``CompositeOperation``.
+final class ParallelCompositeSource: WorkSource, @unchecked Sendable {  // see the superclass
+  init(_ children: [Operation]) {
+    super.init(.parallel, .list(children.count, .cancelRemaining), [], children: children)
+  }
+
+  override func conclude(_ verdict: Verdict, count: Int) {
     switch verdict {
-    case .success:
-      settleOwner(as: .success, value: operations.map(Self.value))
-    case .failure(let failures):
-      settleOwner(as: .failure, error: CompositeError(failures, of: operations, in: ownerName))
-    case .cancelled, .winner:
-      settleOwner(as: .cancelled)
+    case .success: settleOwner(.success(children.map(Self.value)))
+    case .failures(let failures): settleOwner(.failure(CompositeError(failures, of: children, in: ownerName)))
+    default: settleOwner(.cancelled)
     }
   }
 
@@ -20,8 +21,8 @@ final class ParallelCompositeSource: ParallelSource, @unchecked Sendable {  // s
   }
 }
 
-/// The engine of a sequential ``CompositeOperation``.
-final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  // see the field
+/// The form of a sequential ``CompositeOperation``.
+final class SequentialCompositeSource: WorkSource, @unchecked Sendable {  // see the field
   // Only the asking thread uses it.
   @exclusivity(unchecked) private var sequence: (any CompositeOperation.Sequence)?
   /// How many operations the delegate expects; -1 if unknown.
@@ -32,7 +33,7 @@ final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  
   init(_ sequence: sending any CompositeOperation.Sequence) {
     retries = sequence is any SequenceOfAttempts
     self.sequence = sequence
-    super.init(records: SequentialRecords(), joins: false)
+    super.init(.sequence, .steps(areRecorded: true), .seesRefusals)
   }
 
   deinit {
@@ -41,7 +42,7 @@ final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  
 
   /// Releases the values of the children when the composite is deinitialized.
   func releaseRecords() {
-    var records = state.withLock { $0.records.take() }
+    var records = table.withLock { $0.records.take() }
     records?.release()
   }
 
@@ -49,16 +50,16 @@ final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  
 
   /// The outcomes of the children so far; nil for the current one.
   var outcomes: [Outcome<any Sendable>?] {
-    state.withLock { state in
-      let outcomes = state.records?.outcomes ?? []
-      return outcomes + [Outcome<any Sendable>?](repeating: nil, count: state.count - outcomes.count)
+    table.withLock { table in
+      let outcomes = table.records?.outcomes ?? []
+      return outcomes + [Outcome<any Sendable>?](repeating: nil, count: table.stepCount - outcomes.count)
     }
   }
 
-  override func nextStep(after previous: Operation?, count: Int) -> Step {
+  override func make(_ count: Int, after previous: Operation?, _ refusal: OperationError?) -> Made {
     do {
       // A child that a queue holds has not ended, and the composite fails.
-      if refusal(of: count)?.code != .alreadyInUse, let next = try sequence?.nextOperation(after: previous) {
+      if refusal?.code != .alreadyInUse, let next = try sequence?.nextOperation(after: previous) {
         if count == 0 || !monitors.isEmpty { updateExpectedCount() }
         if let error = next.refusalAsNextOperation { return failure(adding: error, index: count, name: next.name) }
         return .run(next)
@@ -68,12 +69,12 @@ final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  
     } catch {
       return failure(adding: error, index: count, name: nil)
     }
-    let records = state.withLock { $0.records ?? SequentialRecords() }
+    let records = table.withLock { $0.records ?? SequentialRecords() }
     switch records.last {
-    case .none, .success: return .settle(.success, value: records.values)
+    case .none, .success: return .settle(.success(records.values))
     case .failure:
       return .settle(
-        .failure, error: CompositeError(failures: records.failures, outcomes: records.outcomes, of: ownerName))
+        .failure(CompositeError(failures: records.failures, outcomes: records.outcomes, of: ownerName)))
     case .cancelled: return .settle(.cancelled)
     }
   }
@@ -84,11 +85,11 @@ final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  
     expectedCount.store(sequence?.expectedCount ?? -1, ordering: .relaxed)
   }
 
-  private func failure(adding error: any Error, index: Int, name: String?) -> Step {
-    let records = state.withLock { $0.records ?? SequentialRecords() }
+  private func failure(adding error: any Error, index: Int, name: String?) -> Made {
+    let records = table.withLock { $0.records ?? SequentialRecords() }
     let last = CompositeError.Failure(index: index, operationName: name, error: error)
     return .settle(
-      .failure, error: CompositeError(failures: records.failures + [last], outcomes: records.outcomes, of: ownerName))
+      .failure(CompositeError(failures: records.failures + [last], outcomes: records.outcomes, of: ownerName)))
   }
 
   override var progressShape: ProgressShape {
@@ -96,7 +97,10 @@ final class SequentialCompositeSource: SequentialSource, @unchecked Sendable {  
     return .steps(count < 0 ? nil : count)
   }
 
-  override func discardSteps() {
+  override func work(standingFor child: Operation) -> Operation? { child }
+
+  override func discard() -> Operation? {
     sequence = nil
+    return nil
   }
 }

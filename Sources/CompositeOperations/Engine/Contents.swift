@@ -40,7 +40,7 @@ extension SettlingOperation {
       guard state.phase == .pending, !state.has([.cancelled, .canBegin]), let source = composition.source else {
         return false
       }
-      let contents = source.beginsAtOnce ? [] : source.contents
+      let contents = source.traits.contains(.beginsAtOnce) ? [] : source.contents
       guard !contents.isEmpty else { return false }
       if seen.insert(ObjectIdentifier(composition)).inserted { path.append((composition, contents[...])) }
       return true
@@ -51,7 +51,7 @@ extension SettlingOperation {
         path.removeLast()
         continue
       }
-      if next.isBlocked(joins: (last.composition.source as? ParallelSource)?.joins != false) {
+      if next.isBlocked(joins: last.composition.source.map { !$0.isList || $0.joins } ?? true) {
         blocked.append(next)
       } else if let own = next as? SettlingOperation, !own.isTaken, enter(own) {
         continue

@@ -148,7 +148,7 @@ struct DependencyCircles {
       own?.state.apply { $0.note(.searched) }
       guard !operation.isFinished else { return [] }
       // It settles with the first success, so no single child can hold it back.
-      let source = (own?.source as? ParallelSource)?.succeedsFirst == true ? nil : own?.source
+      let source = own?.source?.succeedsFirst == true ? nil : own?.source
       var awaited: [Operation] = []
       if operation.isExecuting {
         source?.forEachChild { child, _ in awaited.append(child) }

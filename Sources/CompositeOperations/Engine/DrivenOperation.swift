@@ -49,7 +49,7 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
   private let driver: Driver
   private let operationQueue: OperationQueue?
   // Set once, before the operation can be started.
-  private var readySource: ReadySource!
+  private var driven: DrivenSource!
   private let phase = LockBox(Phase.idle)
 
   private enum Phase {
@@ -60,10 +60,10 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
     self.driver = driver
     self.operationQueue = operationQueue
     super.init(flags: .needsNoSlot)
-    readySource = ReadySource { [weak self] tag in
+    driven = DrivenSource { [weak self] tag in
       guard let self else { return nil }
       return driver.makeOperation(self, tag)
-    } whenSettled: { [weak self] operation, tag in
+    } whenEnded: { [weak self] operation, tag in
       guard let self else { return [] }
       return driver.operationDidSettle(self, operation, tag)
     } countDone: {
@@ -75,10 +75,10 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
 
   package override class var typeDescription: String { "\(SimpleOperation<Value>.self)" }
 
-  package override var composition: Composition? { readySource }
+  package override var composition: Composition? { driven }
 
   package override func main() {
-    readySource.bind(to: self, queue: operationQueue, keeps: false)
+    driven.bind(to: self, queue: operationQueue, keeps: false)
     let isDriven = phase.withLock { phase in
       if phase == .idle { phase = .driven }
       return phase == .driven
@@ -100,20 +100,20 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
   /// Runs operations in the order of these tags; each is made when the width and the queue allow it
   /// to start. An operation that other code has started or starts is awaited.
   package func run(tags: [Int]) {
-    readySource.add(tags: tags)
+    if driven.table.withLock({ $0.add(tags: tags) }) { driven.offer() }
   }
 
   /// Cancels the operations that run, and settles those that wait for their dependencies without
   /// running them; the driver hears of each when it has settled. Operations that other code starts
   /// are left alone. Tags whose operations were not made are forgotten. Nothing starts after this.
   package func cancelAll() {
-    readySource.cancelAll()
+    driven.cancel()
   }
 
   /// How many operations may be unfinished at the same time. A change applies from the next one on.
   package var width: Int {
-    get { readySource.width }
-    set { readySource.width = newValue }
+    get { driven.width }
+    set { driven.width = newValue }
   }
 
   /// Called by the driver when the result of `countDone` has changed.
@@ -123,8 +123,8 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
 
   /// While true, no further operation starts.
   package var isSuspended: Bool {
-    get { readySource.isSuspended }
-    set { readySource.isSuspended = newValue }
+    get { driven.isSuspended }
+    set { driven.isSuspended = newValue }
   }
 
   /// Sets the width and whether it is suspended, at once. Starts nothing, so that the driver can
@@ -132,11 +132,45 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
   ///
   /// - Returns: whether the driver has to call ``startMore()`` then, outside of the lock.
   package func setLimits(width: Int, isSuspended: Bool) -> Bool {
-    readySource.setLimits(width: width, isSuspended: isSuspended)
+    driven.table.withLock { table in
+      table.setWidth(width)
+      table.setSuspended(isSuspended)
+      return table.canClaim
+    }
   }
 
   /// Starts what may start now.
   package func startMore() {
-    readySource.offer()
+    driven.offer()
   }
+}
+
+/// The form of ``DrivenOperation``.
+private final class DrivenSource: WorkSource, @unchecked Sendable {  // see the field
+  private let makeOperation: @Sendable (_ tag: Int) -> (Operation, tag: Int)?
+  private let whenEnded: @Sendable (Operation, _ tag: Int) -> [Int]
+  private let countDone: @Sendable () -> (done: Int, total: Int)?
+  private let attempt: @Sendable (_ tag: Int) -> Int
+
+  init(
+    make: @escaping @Sendable (_ tag: Int) -> (Operation, tag: Int)?,
+    whenEnded: @escaping @Sendable (Operation, _ tag: Int) -> [Int],
+    countDone: @escaping @Sendable () -> (done: Int, total: Int)?, attempt: @escaping @Sendable (_ tag: Int) -> Int
+  ) {
+    makeOperation = make
+    self.whenEnded = whenEnded
+    self.countDone = countDone
+    self.attempt = attempt
+    super.init(.graph, .tags, .joins)
+  }
+
+  override func make(_ tag: Int, after previous: Operation?, _ refusal: OperationError?) -> Made {
+    makeOperation(tag).map { .run($0, tag: $1) } ?? .nothing
+  }
+
+  override func ended(_ child: Operation, tag: Int) -> [Int] { whenEnded(child, tag) }
+
+  override var progressShape: ProgressShape { .driven(countDone()) }
+
+  override func attempt(of tag: Int) -> Int { attempt(tag) }
 }

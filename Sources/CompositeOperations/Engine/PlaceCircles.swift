@@ -17,7 +17,7 @@ extension WorkSource {
   final func circleOfPlaces(through child: Operation, _ search: DependencyCircles.Search) -> OperationError? {
     var limit = environment.limit
     while let source = limit?.source {
-      if let source = source as? ParallelSource, source.noteWait(for: search.looked.keys),
+      if source.isList, source.noteWait(for: search.looked.keys),
         let circle = source.circleOfPlaces(through: child)
       {
         return OperationError(circle: circle, endsInPlace: true)
@@ -28,7 +28,7 @@ extension WorkSource {
   }
 }
 
-extension ParallelSource {
+extension WorkSource {
   /// The children by their identity, and whether operations inside children wait for children.
   struct Awaited {
     var children: Set<ObjectIdentifier> = []
@@ -37,9 +37,9 @@ extension ParallelSource {
 
   /// Notes if one of the operations, which an operation inside a child waits for, is a child.
   fileprivate final func noteWait(for operations: some Sequence<ObjectIdentifier>) -> Bool {
-    guard state.withLock({ $0.hasWaiting }) else { return false }
+    guard table.withLock({ $0.hasWaiting }) else { return false }
     return awaited.withLock { awaited in
-      if awaited.children.isEmpty { awaited.children = Set(self.operations.map(ObjectIdentifier.init)) }
+      if awaited.children.isEmpty { awaited.children = Set(children.map(ObjectIdentifier.init)) }
       guard operations.contains(where: awaited.children.contains) else { return false }
       awaited.isAwaited = true
       return true
@@ -52,7 +52,7 @@ extension ParallelSource {
   final func circleOfPlaces(through operation: Operation) -> [Operation]? {
     guard awaited.withLockIfMade({ $0.isAwaited }) == true, let inFlight = fullPlaces else { return nil }
     var circles: [[Operation]] = []
-    for child in operations where child.isExecuting {
+    for child in children where child.isExecuting {
       guard child.hasContents, let circle = DependencyCircles.Search(from: child, closesCircle: waitsForPlace).found
       else { return nil }
       circles.append(circle)

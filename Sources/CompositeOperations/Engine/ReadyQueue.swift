@@ -31,6 +31,12 @@ struct ReadyQueue {
     buckets.firstIndex { !$0.tags.isEmpty }.map { ReadyQueue.priorities[$0] }
   }
 
+  /// Whether the first child has a higher priority than most.
+  var isUrgent: Bool { buckets.prefix(2).contains { !$0.tags.isEmpty } }
+
+  /// The number of children of higher priority than most.
+  var urgentCount: Int { buckets.prefix(2).reduce(0) { $0 + $1.tags.count } }
+
   /// - Parameter place: its place among the children of this and other ready queues, if there are
   ///   others.
   mutating func append(_ tag: Int, priority: Operation.QueuePriority, place: Int? = nil) {

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Runs operations one after the other, each made from the value of the one before.
-final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the fields
+final class SteppedSource: WorkSource, @unchecked Sendable {  // see the fields
   typealias Describe = @Sendable (_ error: any Error, _ index: Int, _ step: StepLabel) -> any Error
 
   /// The part that drawings and progress read at any moment, inside the striped lock.
@@ -19,15 +19,14 @@ final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the f
   // Only the asking thread touches these.
   private var input: (any Sendable)?
   private var describe: Describe?
-  private let ownKind: OperationKind
 
   init(_ steps: [any OperationStep], input: any Sendable, kind: OperationKind, describe: @escaping Describe) {
     shown = Shown(steps: steps)
     labels = steps.map(\.label)
     self.input = input
     self.describe = describe
-    ownKind = kind
-    super.init(joins: true)
+    // The library that makes the operation gives it a name.
+    super.init(kind, .steps(), .joins, showsKind: false)
     lastTag = steps.count
   }
 
@@ -37,7 +36,7 @@ final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the f
 
   // MARK: - Running
 
-  override func nextStep(after previous: Operation?, count: Int) -> Step {
+  override func make(_ count: Int, after previous: Operation?, _ refusal: OperationError?) -> Made {
     let value: any Sendable
     if let previous = previous as? SettlingOperation {
       let ending = previous.state.current.ending
@@ -46,7 +45,7 @@ final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the f
     } else {
       value = input.take() ?? ()
     }
-    guard let step = step(at: count) else { return .settle(.success, value: value) }
+    guard let step = step(at: count) else { return .settle(.success(value)) }
     do {
       let operation = try step.makeOperation(from: value)
       operation.nameUnlessTaken(step.label.name)
@@ -62,40 +61,39 @@ final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the f
     return steps[index]
   }
 
-  private func end(as ending: OperationState.Ending, error: (any Error)?, at index: Int) -> Step {
-    StripedLock.withLock(of: self) { shown.ended = (index, ending) }
+  private func end(as ending: OperationState.Ending, error: (any Error)?, at index: Int) -> Made {
+    note(ending, at: index)
     guard ending == .failure, let error, let describe, let step = step(at: index) else { return .settle(.cancelled) }
-    return .settle(.failure, error: describe(error, index, step.label))
+    return .settle(.failure(describe(error, index, step.label)))
   }
 
-  /// Records the cancel of a source in which no step runs.
-  override func takeUnasked() -> Operation? {
-    if settlesOwner { noteCancel(at: state.withLock { $0.count }) }
-    return nil
+  override func isLast(_ child: Operation, tag: Int) -> Bool {
+    if let child = child as? SettlingOperation, child.state.current.ending != .success {
+      note(child.state.current.ending, at: tag - 1)
+    }
+    return tag == lastTag
   }
 
-  override func conclude(as ending: OperationState.Ending, value: (any Sendable)?, error: (any Error)?) {
-    if ending == .cancelled { noteCancel(at: state.withLock { $0.count } - 1) }
-    super.conclude(as: ending, value: value, error: error)
+  /// - Parameter count: the index of the step that was to come.
+  override func conclude(_ verdict: Verdict, count: Int) {
+    if case .cancelled = verdict { note(.cancelled, at: count) }
+    settleOwner(verdict)
   }
 
-  private func noteCancel(at index: Int) {
-    StripedLock.withLock(of: self) { shown.ended = shown.ended ?? (index, .cancelled) }
+  /// Notes the first step that did not succeed.
+  private func note(_ ending: OperationState.Ending, at index: Int) {
+    StripedLock.withLock(of: self) { shown.ended = shown.ended ?? (index, ending) }
   }
 
-  override func discardSteps() {
+  override func discard() -> Operation? {
     input = nil
     describe = nil
     var released = StripedLock.withLock(of: self) { shown.steps.take() }
     ReleaseList.release(&released)
+    return nil
   }
 
   // MARK: - What is shown
-
-  override var kind: OperationKind { ownKind }
-
-  /// Nil: the library that makes the operation gives it a name.
-  override var form: OperationKind? { nil }
 
   override var progressShape: ProgressShape {
     StripedLock.withLock(of: self) {
@@ -107,7 +105,7 @@ final class SteppedSource: SequentialSource, @unchecked Sendable {  // see the f
   }
 
   override var knownChildren: KnownChildren {
-    var children = super.knownChildren
+    var children = currentChildren
     let ended = StripedLock.withLock(of: self) { shown.ended }
     children.plan = KnownChildren.Plan(
       names: labels.map(\.name), ended: ended.map { ($0.index, hasFailed: $0.ending == .failure) })

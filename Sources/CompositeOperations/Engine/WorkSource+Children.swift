@@ -19,44 +19,28 @@ struct Waits {
 }
 
 extension WorkSource {
-  enum Launch {
-    /// The child has finished.
-    case finished
-    /// The child keeps the slot, and notifies this source when it has finished.
-    case inFlight
-    /// The child needs no slot: it is a composition, was started by other code, or waits for its
-    /// dependencies. It notifies this source when it, or the last dependency, has finished.
-    case elsewhere
-    /// No further child may start: the caller abandons this one.
-    case refused
-    /// Other code started the child, and the composition no longer waits for any.
-    case left
-  }
-
-  /// Starts a child.
+  /// Starts a child. Returns nil if the child has finished, which the caller handles; `inFlight` if
+  /// the child keeps the slot; `done` if the slot is free: the child is a composition, was started by
+  /// other code, waits for its dependencies, or may no longer start. Then this source is notified
+  /// when the child, or the last dependency, has finished.
   ///
-  /// - Parameters:
-  ///   - joins: whether to wait for a child that other code starts or has started. If false, the
-  ///     caller has ruled that out.
-  ///   - isOurs: whether the caller knows that this source has adopted the child.
+  /// - Parameter isOurs: whether the caller knows that this source has adopted the child.
   final func launch(
-    _ child: Operation, tag: Int, joins: Bool, isOurs: Bool = false, in slot: any WorkSlot, _ context: ThreadContext
-  ) -> Launch {
-    guard child.isOwn else {
-      return launchForeign(child, tag: tag, joins: joins, in: slot, context)
-    }
+    _ child: Operation, tag: Int, isOurs: Bool, in slot: any WorkSlot, _ context: ThreadContext
+  ) -> WorkResult? {
+    guard child.isOwn else { return launchForeign(child, tag: tag, isOurs: isOurs, in: slot, context) }
     let child = child.asOwn
-    if child.waitsInQueue || joins && !isOurs && !owns(tag) {
+    if child.waitsInQueue || joins && !isOurs {
       guard child.takeOver() else {
         guard joins else { return leaveToQueue(child, tag: tag) }
         // Monitors first: once the child is joined, the thread that ends the composition may report
         // its settlement.
         tellWillStart(child, tag: tag)
-        guard childIsJoined(tag) else { return .left }
+        guard table.withLock({ $0.mark(tag, .joined) }) else { return left(child, tag) }
         if !child.observe(self, tag: tag) { operationDidSettle(child, tag: tag) }
-        return .elsewhere
+        return .done
       }
-      guard childIsOwned(tag) else { return .refused }
+      guard table.withLock({ $0.mark(tag, .ours) }) else { return mayNotStart(child, tag, context) }
     }
     let state = child.state.current
     if state.phase == .pending, state.has(.hasDependencies), !state.has(.cancelled) {
@@ -82,31 +66,46 @@ extension WorkSource {
           child.source?.takePlace { place(of: tag) }
         }
       }
-      return child.observe(self, tag: tag) ? .elsewhere : .finished
+      return child.observe(self, tag: tag) ? .done : nil
     }
     slot.willStart(child)
     context.startChild(child, qualityOfService: environment.qualityOfService)
-    if child.state.current.phase == .announced { return .finished }
+    if child.state.current.phase == .announced { return nil }
     // A monitor that was attached meanwhile may have found that the child had not started.
     if !isTold { tellWillStart(child, tag: tag) }
-    guard child.observe(observer(for: slot), tag: tag) else { return .finished }
-    return .inFlight
+    return child.observe(observer(for: slot), tag: tag) ? .inFlight : nil
+  }
+
+  /// Stops waiting for a child that other code starts.
+  private func left(_ child: Operation, _ tag: Int) -> WorkResult {
+    switch tableKind {
+    case .steps: leaveStep(child, tag)
+    case .list: leave(tag, child)
+    case .tags: operationDidSettle(child, tag: tag)
+    }
+    return .done
+  }
+
+  /// Settles a child without running it, because no further child may start.
+  private func mayNotStart(_ child: Operation, _ tag: Int, _ context: ThreadContext) -> WorkResult {
+    if tableKind == .steps { abandonStep(child, tag, context) } else { refused(child, tag, context) }
+    return .done
   }
 
   /// Starts an operation of a type outside the package: exactly once, and only when it is ready.
   private func launchForeign(
-    _ child: Operation, tag: Int, joins: Bool, in slot: any WorkSlot, _ context: ThreadContext
-  ) -> Launch {
-    if child.isFinished { return .finished }
+    _ child: Operation, tag: Int, isOurs: Bool, in slot: any WorkSlot, _ context: ThreadContext
+  ) -> WorkResult? {
+    if child.isFinished { return nil }
     let isInQueue = child.isInQueue
     if isInQueue, !joins { return leaveToQueue(child, tag: tag) }
     if child.isExecuting || isInQueue {
       tellWillStart(child, tag: tag)
-      if joins, !childIsJoined(tag) { return .left }
+      if joins, !table.withLock({ $0.mark(tag, .joined) }) { return left(child, tag) }
       ForeignOperations.observe(child, self, tag: tag)
-      return .elsewhere
+      return .done
     }
-    if joins, !owns(tag), !childIsOwned(tag) { return .refused }
+    if joins, !isOurs, !table.withLock({ $0.mark(tag, .ours) }) { return mayNotStart(child, tag, context) }
     let isReady = child.isReady
     if let error = knownCircle(of: child) { return refuse(child, tag: tag, error, context) }
     if !isReady { return park(child, tag: tag, context) }
@@ -115,7 +114,7 @@ extension WorkSource {
     runUserCode(context) {
       if child.isCancelled { child.startCancelled() } else { child.start() }
     }
-    if child.isFinished { return .finished }
+    if child.isFinished { return nil }
     ForeignOperations.observe(child, observer(for: slot), tag: tag)
     return .inFlight
   }
@@ -145,7 +144,7 @@ extension WorkSource {
   ///   dependencies.
   private func park(
     _ child: Operation, tag: Int, behind blocked: [Operation] = [], _ context: ThreadContext
-  ) -> Launch {
+  ) -> WorkResult? {
     if let error = newCircle(of: child, tag: tag) { return refuse(child, tag: tag, error, context) }
     let end: @Sendable () -> Void = { [self] in endWait(tag) }
     let waiting = blocked.isEmpty ? [child] : blocked.filter { !$0.isTaken }
@@ -154,10 +153,7 @@ extension WorkSource {
       waiting.map { DependencyWait(for: $0, whenMet: end) }
       + blocked.map { DependencyWait(untilSettled: $0, whenMet: end) }
     self.waits.withLock { $0.pending[tag] = waits }
-    guard childWillWait(tag) else {
-      abandonWait(tag)
-      return .refused
-    }
+    guard table.withLock({ $0.mark(tag, .waiting) }) else { return mayNotStart(child, tag, context) }
     (child as? SettlingOperation)?.setWhenDecidedUnstarted(end)
     for case let operation as SettlingOperation in waiting {
       operation.setWhenDecidedUnstarted(end)
@@ -165,11 +161,11 @@ extension WorkSource {
     }
     if !(child is SettlingOperation), !DependencyWait.isNeeded(for: child) {
       poll(tag)
-      return .elsewhere
+      return .done
     }
     for wait in waits { wait.begin() }
     if waiting.contains(where: { ($0 as? SettlingOperation)?.awaitsNothingMore == true }) { endWait(tag) }
-    return .elsewhere
+    return .done
   }
 
   /// The error of a child that an earlier search found in a circle of dependencies.
@@ -201,24 +197,24 @@ extension WorkSource {
   }
 
   /// Fails a child that can never start because it is in a circle of dependencies.
-  private func refuse(_ child: Operation, tag: Int, _ error: OperationError, _ context: ThreadContext) -> Launch {
+  private func refuse(_ child: Operation, tag: Int, _ error: OperationError, _ context: ThreadContext) -> WorkResult? {
     // The other members of the circle become ready once this one has finished.
     hasRefusals.store(true, ordering: .releasing)
     if let child = child as? SettlingOperation {
       if OperationContext.isUsed { passContext(to: child) }
       context.runUserCode { _ = child.settle(as: .failure, error: child.failure(unrunBecauseOf: error)) }
-      return child.observe(self, tag: tag) ? .elsewhere : .finished
+      return child.observe(self, tag: tag) ? .done : nil
     }
     waits.withLock { $0.refused[shownTag(tag)] = error }
-    return abandon(child, tag: tag, context) ? .finished : .elsewhere
+    return abandon(child, tag: tag, context) ? nil : .done
   }
 
   /// Fails a child that other code has added to a queue since the composition adopted it. The queue
   /// runs it, and the composition does not wait for it.
-  private func leaveToQueue(_ child: Operation, tag: Int) -> Launch {
+  private func leaveToQueue(_ child: Operation, tag: Int) -> WorkResult? {
     hasRefusals.store(true, ordering: .releasing)
     waits.withLock { $0.refused[shownTag(tag)] = OperationError(.alreadyInUse, operation: child) }
-    return .finished
+    return nil
   }
 
   /// The outcome of a child, as the composition sees it.
@@ -299,9 +295,10 @@ extension WorkSource {
 
   /// Cancels a child that waits for its turn, like other code would; not one that other code
   /// starts.
-  final func cancelWaiting(_ child: Operation, tag: Int, joins: Bool, _ context: ThreadContext) {
-    if joins, !owns(tag), child.isTaken { return }
-    cancel(child, context)
+  ///
+  /// - Parameter isOurs: whether it is known that this composition starts the child.
+  final func cancelWaiting(_ child: Operation, isOurs: Bool, _ context: ThreadContext) {
+    if isOurs || !child.isTaken { cancel(child, context) }
   }
 
   /// Cancels a child that was started or is about to be.

@@ -1,9 +1,13 @@
 import Foundation
 
 /// An operation's view of its own composition. The only subclass is ``WorkSource`` of the engine.
-package class Composition: @unchecked Sendable {  // holds nothing
+package class Composition: @unchecked Sendable {  // immutable
   /// The kind of composition, for drawings and timelines.
-  package var kind: OperationKind { .sequence }
+  package final let kind: OperationKind
+
+  init(_ kind: OperationKind) {
+    self.kind = kind
+  }
 
   /// Called when the owner is being started on this thread; its `main` may run on another.
   func ownerWillStart(_ owner: SettlingOperation) {}

@@ -20,6 +20,11 @@ package struct LockBox<State>: @unchecked Sendable {  // the state is only touch
     storage = LockedStorage.make(state)
   }
 
+  /// Makes a large state where it stays, which saves a copy.
+  init(_ makeState: () -> State) {
+    storage = LockedStorage.make(makeState)
+  }
+
   @inlinable
   @inline(__always)
   package func withLock<R>(_ body: (inout State) throws -> R) rethrows -> R {
@@ -61,9 +66,13 @@ struct LazyLockBox<State>: ~Copyable, @unchecked Sendable {  // as for `LockBox`
 final class LockedStorage<State>: ManagedBuffer<State, NativeLock> {
   static func make(_ state: consuming State) -> LockedStorage {
     let state = state
+    return make { state }
+  }
+
+  static func make(_ makeState: () -> State) -> LockedStorage {
     let storage = create(minimumCapacity: 1) { storage in
       storage.withUnsafeMutablePointerToElements { $0.makeLock() }
-      return state
+      return makeState()
     }
     return unsafeDowncast(storage, to: LockedStorage.self)
   }

@@ -1,7 +1,7 @@
 import Foundation
 
 // Keeps operations from running when a resource that they need has failed too often. The whole
-// policy is in this file: its state, its source, its error, and the method.
+// policy is in this file: its state, its guard, its error, and the method.
 
 extension ComposableOperation {
   /// Runs this operation unless a circuit breaker that it shares with others is open.
@@ -31,7 +31,7 @@ extension ComposableOperation {
   ///
   /// - Parameter breaker: the breaker. Kept until the returned operation is released.
   public func guarded(by breaker: CircuitBreaker) -> SimpleOperation<Value> {
-    ComposedOperation(CircuitBreakerSource(self, by: breaker))
+    ComposedOperation(GuardSource(self, CircuitBreakerGuard(breaker: breaker)))
   }
 }
 
@@ -140,9 +140,14 @@ public final class CircuitBreaker: Sendable {
 
   fileprivate func admit() -> CircuitState.Admission { change { $0.admit(at: $1) } }
 
-  fileprivate func ended(_ ticket: CircuitState.Ticket, as ending: OperationState.Ending, _ error: (any Error)?) {
-    let hasFailed = error.map(isFailure) ?? false
-    change { $0.ended(ticket, as: ending == .cancelled ? .undecided : hasFailed ? .failure : .success, at: $1) }
+  fileprivate func ended(_ ticket: CircuitState.Ticket, _ verdict: Verdict) {
+    let ending: CircuitState.Ending =
+      switch verdict {
+      case .cancelled: .undecided
+      case .failure(let error) where isFailure(error): .failure
+      default: .success
+      }
+    change { $0.ended(ticket, as: ending, at: $1) }
   }
 
   private func change<R>(_ input: (inout CircuitState, Timekeeper.Time) -> R) -> R {
@@ -259,41 +264,35 @@ struct CircuitState {
   }
 }
 
-// MARK: - The plan
+// MARK: - The guard
 
-/// Runs an operation if a breaker admits it: the engine of `guarded`.
-private final class CircuitBreakerSource: GuardSource, @unchecked Sendable {  // see the field
-  private let breaker: CircuitBreaker
-  // Only the thread that asks or ends uses it.
-  private var ticket: CircuitState.Ticket?
+/// The guard of `guarded`: an operation runs if a breaker admits it.
+private struct CircuitBreakerGuard: OperationGuard {
+  let breaker: CircuitBreaker
+  var ticket: CircuitState.Ticket?
 
-  init(_ guarded: Operation, by breaker: CircuitBreaker) {
-    self.breaker = breaker
-    super.init(guarded)
-  }
+  var kind: OperationKind { .guarded }
 
-  override func nextGuard(for guarded: Operation, after previous: Operation?) -> Step? {
+  mutating func next(in source: GuardSource, for guarded: Operation, after previous: Operation?) -> WorkSource.Made? {
     // What is around it has asked, and counts.
-    if environment.breakers.contains(ObjectIdentifier(breaker)) { return nil }
+    if source.environment.breakers.contains(ObjectIdentifier(breaker)) { return nil }
     switch breaker.admit() {
     case .run(let ticket):
       self.ticket = ticket
-      environment.breakers.append(ObjectIdentifier(breaker))
+      source.environment.breakers.append(ObjectIdentifier(breaker))
       return nil
     case .refuse(let retryAfter):
-      guard isOurs else { return nil }
+      guard source.isOurs else { return nil }
       let error = CircuitBreakerError(
-        operationDescription: OperationError.describe(guarded, orNamed: ownerName), breakerName: breaker.name,
+        operationDescription: OperationError.describe(guarded, orNamed: source.ownerName), breakerName: breaker.name,
         retryAfter: retryAfter)
-      return .settle(.failure, error: error)
+      return .settle(.failure(error))
     }
   }
 
-  override var kind: OperationKind { .guarded }
-
-  override func guardIsOver(as ending: OperationState.Ending, error: (any Error)?) {
+  mutating func isOver(in source: GuardSource, _ verdict: Verdict) {
     guard let ticket = ticket.take() else { return }
-    runUserCode(.current) { breaker.ended(ticket, as: ending, error) }
+    source.runUserCode(.current) { breaker.ended(ticket, verdict) }
   }
 }
 

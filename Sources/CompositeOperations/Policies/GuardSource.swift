@@ -1,18 +1,39 @@
 import Foundation
-import Synchronization
 
-/// Runs one operation after its guards: the engine of `condition`, `exclusive`, `limited` and
+/// What decides whether and when an operation may run. Each guard belongs to one operation, and one
+/// thread at a time uses it.
+protocol OperationGuard {
+  var kind: OperationKind { get }
+
+  /// Called inside `start()` if there is no dependency to wait for.
+  mutating func arrive(in source: GuardSource, for guarded: Operation)
+
+  /// Returns the next step before the operation; nil if the operation may run. Called where
+  /// operations run.
+  ///
+  /// - Parameter previous: the step that was returned last, which has settled; nil at first.
+  mutating func next(in source: GuardSource, for guarded: Operation, after previous: Operation?) -> WorkSource.Made?
+
+  /// Called when the last child has finished, just before the owner settles.
+  mutating func isOver(in source: GuardSource, _ verdict: Verdict)
+}
+
+extension OperationGuard {
+  func arrive(in source: GuardSource, for guarded: Operation) {}
+}
+
+/// Runs one operation after its guard: the form of `condition`, `exclusive`, `limited` and
 /// `guarded`.
 ///
-/// The source waits for the operation's dependencies. Then it runs the steps that a subclass puts
+/// The source waits for the operation's dependencies. Then it runs the steps that the guard puts
 /// before the operation, and the operation last. If the source ends before the operation starts, it
 /// settles the operation without running it.
-class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread that begins, asks or ends uses the fields
+final class GuardSource: WorkSource, @unchecked Sendable {  // only the thread that begins, asks or ends uses the fields
   private enum Stage {
     case new
     /// Waiting for the operation's dependencies.
     case waiting
-    /// Running the steps that the subclass puts before the operation.
+    /// Running the steps that the guard puts before the operation.
     case guarding
     /// The operation was handed out, or settled without being run.
     case done
@@ -30,7 +51,7 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
   private var waited: Waited?
   /// Whether this source starts the operation. If not, other code starts it, and this source only
   /// waits for it.
-  private(set) final var isOurs = false
+  private(set) var isOurs = false
   /// Whether this guard is inside another one, which waits first.
   private var isInside = false
   /// Whether this guard has waited itself.
@@ -40,10 +61,7 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
   private var isLent = false
   /// Called when the outer guard has returned the operation.
   private var whenReturned: [@Sendable () -> Void] = []
-  /// The number of the owner's ``Place``; 0 until it has started.
-  private(set) final var place = 0
-  /// The number that it gets if a queue starts it: that of the moment when it was added.
-  private let placeInQueue = Atomic(0)
+  private var guardian: any OperationGuard
 
   /// The dependencies of nested guards, which the outermost one notes before the others run.
   private final class Waited {
@@ -51,51 +69,20 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
   }
 
   /// The dependencies of the owner and of the operation, once the wait for them is over.
-  final var dependencies: [Operation] { waited?.dependencies ?? dependenciesOfOwner }
+  var dependencies: [Operation] { waited?.dependencies ?? dependenciesOfOwner }
 
-  init(_ guarded: Operation) {
-    super.init(guarded, joins: false)
+  init(_ guarded: Operation, _ guardian: any OperationGuard) {
+    self.guardian = guardian
+    super.init(guardian.kind, .steps(), .hasPlace, wrapping: WrappedOperation(guarded))
   }
 
-  /// Returns the next step before the operation; nil if the operation may run. Called where
-  /// operations run.
-  ///
-  /// - Parameter previous: the step that was returned last, which has settled; nil at first.
-  func nextGuard(for guarded: Operation, after previous: Operation?) -> Step? {
-    preconditionFailure("abstract")
-  }
-
-  /// Called inside `start()` if there is no dependency to wait for.
-  func arrive(for guarded: Operation) {}
-
-  /// Called when the last child has finished, just before the owner settles.
-  ///
-  /// - Parameters:
-  ///   - ending: the ending of the owner.
-  ///   - error: the error of a failure.
-  func guardIsOver(as ending: OperationState.Ending, error: (any Error)?) {}
-
-  override final func takePlace(_ number: () -> Int) {
-    if place == 0 { place = number() }
-  }
-
-  override final func notePlaceInQueue(again: Bool) {
-    if again || placeInQueue.load(ordering: .relaxed) == 0 { placeInQueue.store(Place.next(), ordering: .relaxed) }
-  }
-
-  override final func begin(for owner: SettlingOperation, in queue: OperationQueue?) {
+  override func start(_ owner: SettlingOperation) -> Bool {
     if waited == nil, owner.mayHaveDependencies { dependenciesOfOwner = owner.dependencies }
-    bind(to: owner, queue: queue)
-    takePlace { environment.tree?.heldQueue == nil ? Place.next() : placeInQueue.load(ordering: .relaxed) }
-    arrive()
-    begin()
-  }
-
-  private func arrive() {
-    let guarded = StripedLock.withLock(of: self) { isLent ? nil : operation }
-    guard let guarded, !guarded.isDecided else { return }
+    let guarded = StripedLock.withLock(of: self) { isLent ? nil : wrapped.operation }
+    guard let guarded, !guarded.isDecided else { return true }
     if stage == .new { takeOver(guarded) }
-    if !guarded.isDecided, unmet == nil { arrive(for: guarded) }
+    if !guarded.isDecided, unmet == nil { guardian.arrive(in: self, for: guarded) }
+    return true
   }
 
   private func takeOver(_ guarded: Operation) {
@@ -151,7 +138,7 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
 
   private func lend() -> Operation? {
     StripedLock.withLock(of: self) {
-      guard let operation, stage == .new else { return nil }
+      guard let operation = wrapped.operation, stage == .new else { return nil }
       isLent = true
       return operation
     }
@@ -163,7 +150,7 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
     let goesOn = StripedLock.withLock(of: self) {
       isLent = false
       swap(&whenReturned, &self.whenReturned)
-      guard operation != nil else { return false }
+      guard wrapped.operation != nil else { return false }
       self.isOurs = isOurs
       self.waited = waited
       isInside = true
@@ -175,15 +162,15 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
   }
 
   /// Calls `action` when the operation of this guard is returned. Returns false if it is not lent.
-  final func callWhenReturned(_ action: @escaping @Sendable () -> Void) -> Bool {
+  func callWhenReturned(_ action: @escaping @Sendable () -> Void) -> Bool {
     StripedLock.withLock(of: self) {
       if isLent { whenReturned.append(action) }
       return isLent
     }
   }
 
-  override final func nextStep(after previous: Operation?, count: Int) -> Step {
-    let (operation, isLent) = StripedLock.withLock(of: self) { (self.operation, self.isLent) }
+  override func make(_ count: Int, after previous: Operation?, _ refusal: OperationError?) -> Made {
+    let (operation, isLent) = StripedLock.withLock(of: self) { (wrapped.operation, self.isLent) }
     // Happens only if the program starts an operation that it has composed.
     if isLent { return .run(ReturnGate(self)) }
     guard let guarded = operation else { return .settle(.cancelled) }
@@ -202,7 +189,7 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
     }
   }
 
-  private func afterWaiting(for guarded: Operation, _ count: Int) -> Step {
+  private func afterWaiting(for guarded: Operation, _ count: Int) -> Made {
     // One may have been added since the operation was taken over.
     if chain.isEmpty, guarded.mayHaveDependencies { chain = [(guarded, isOurs)] }
     // All of them each time: a dependency may have been added to one that has waited.
@@ -217,54 +204,49 @@ class GuardSource: WrappingSource, @unchecked Sendable {  // only the thread tha
     return afterGuarding(guarded, nil, count)
   }
 
-  private func afterGuarding(_ guarded: Operation, _ previous: Operation?, _ count: Int) -> Step {
+  private func afterGuarding(_ guarded: Operation, _ previous: Operation?, _ count: Int) -> Made {
     // Other code may have added it to a queue since it was taken over, which starts it.
     if isOurs, (guarded as? SettlingOperation)?.waitsInQueue ?? guarded.isInQueue { isOurs = false }
     // An operation that was cancelled needs no further guard, nor one that this source would start
     // and that other code has settled.
     let isOver = isOurs ? guarded.isDecided : guarded.isCancelled
-    if !isOver, let step = nextGuard(for: guarded, after: previous) { return step }
+    if !isOver, let step = guardian.next(in: self, for: guarded, after: previous) { return step }
     stage = .done
     lastTag = count + 1
     return .run(isOurs ? guarded : SettlementGate(of: guarded))
   }
 
-  /// Nil: ``conclude(as:value:error:)`` settles the operation.
-  override final func takeUnasked() -> Operation? { nil }
+  /// Nil: ``conclude(_:count:)`` settles the operation.
+  override func discard() -> Operation? { nil }
 
   /// Guards do not count as earlier work.
-  override final var knownChildren: KnownChildren {
-    var known = super.knownChildren
+  override var knownChildren: KnownChildren {
+    var known = currentChildren
     known.earlier = min(known.earlier, 1)
     return known
   }
 
   /// Only the operation, or the gate that waits for it if other code runs it, stands for the work.
-  override final func work(standingFor child: Operation) -> Operation? {
+  override func work(standingFor child: Operation) -> Operation? {
     if let gate = child as? SettlementGate { return gate.operation }
-    return child === wrapped && !(child is DelayOperation) ? child : nil
+    return child === wrappedOperation && !(child is DelayOperation) ? child : nil
   }
 
-  override final func conclude(as ending: OperationState.Ending, value: (any Sendable)?, error: (any Error)?) {
-    if let wrapped { noteName(of: wrapped, tag: 1) }
-    let (operation, isLent) = StripedLock.withLock(of: self) {
-      defer { self.operation = nil }
-      return (self.operation, self.isLent)
-    }
+  override func conclude(_ verdict: Verdict, count: Int) {
+    if let wrapped = wrappedOperation { noteName(of: wrapped, tag: 1) }
+    let (operation, isLent) = StripedLock.withLock(of: self) { (wrapped.operation.take(), self.isLent) }
     guard let guarded = operation, !isLent, stage != .done, stage == .new ? guarded.takeOver() : isOurs else {
-      return settle(as: ending, value: value, error: error)
+      return settle(verdict)
     }
     stage = .done
-    let afterwards = SettlementAction { [self] in settle(as: ending, value: value, error: error) }
-    if abandon(guarded, tag: 0, observer: afterwards, ThreadContext.current) {
-      settle(as: ending, value: value, error: error)
-    }
+    let afterwards = SettlementAction { [self] in settle(verdict) }
+    if abandon(guarded, tag: 0, observer: afterwards, ThreadContext.current) { settle(verdict) }
   }
 
-  private func settle(as ending: OperationState.Ending, value: (any Sendable)?, error: (any Error)?) {
+  private func settle(_ verdict: Verdict) {
     (dependenciesOfOwner, waited, chain) = ([], nil, [])
-    guardIsOver(as: ending, error: error)
-    settleOwner(as: ending, value: value, error: error)
+    guardian.isOver(in: self, verdict)
+    settleOwner(verdict)
   }
 }
 

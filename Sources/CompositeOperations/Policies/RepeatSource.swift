@@ -1,11 +1,11 @@
 import Foundation
 
-/// Runs rounds with pauses between them: the engine of `repeating`.
-final class RepeatSource: WrappingSource, @unchecked Sendable {  // only the asking thread uses the fields
+/// Runs rounds with pauses between them: the form of `repeating`.
+final class RepeatSource: WorkSource, @unchecked Sendable {  // only the asking thread uses the fields
   private let interval: Duration
   private let timekeeper: Timekeeper
   private let maxRounds: Int
-  private var make: ((_ round: Int) throws -> Operation)?
+  private var makeRound: ((_ round: Int) throws -> Operation)?
   private var isDone: ((Operation) throws -> Bool)?
   private var round = 0
   /// When the next round is due.
@@ -25,32 +25,26 @@ final class RepeatSource: WrappingSource, @unchecked Sendable {  // only the ask
     self.interval = interval
     self.timekeeper = timekeeper
     self.maxRounds = maxRounds
-    self.make = make
+    makeRound = make
     self.isDone = isDone
-    super.init(nil, joins: true)
+    super.init(.repeating, .steps(), .joins, wrapping: WrappedOperation())
   }
 
   deinit {
     ReleaseList.release(&last)
-    ReleaseList.release(&make)
+    ReleaseList.release(&makeRound)
   }
 
-  override func nextStep(after previous: Operation?, count: Int) -> Step {
-    do {
-      guard let previous else { return try begin() }
-      if let pause = pause.take() { return pause.isCancelled ? .settle(.cancelled) : try begin() }
-      guard case .success = previous.anyOutcome, let isDone else { return .settleLike(previous) }
-      if try isDone(previous) || round >= maxRounds { return .settleLike(previous) }
-      last = previous
-      guard let next = nextRound, !timekeeper.hasPassed(next) else { return try begin() }
-      let pause = DelayOperation(until: next, on: timekeeper)
-      self.pause = pause
-      return .run(pause)
-    } catch is CancellationError {
-      return .settle(.cancelled)
-    } catch {
-      return .settle(.failure, error: error)
-    }
+  override func make(_ count: Int, after previous: Operation?, _ refusal: OperationError?) throws -> Made {
+    guard let previous else { return try begin() }
+    if let pause = pause.take() { return pause.isCancelled ? .settle(.cancelled) : try begin() }
+    guard case .success = previous.anyOutcome, let isDone else { return .settleLike(previous) }
+    if try isDone(previous) || round >= maxRounds { return .settleLike(previous) }
+    last = previous
+    guard let next = nextRound, !timekeeper.hasPassed(next) else { return try begin() }
+    let pause = DelayOperation(until: next, on: timekeeper)
+    self.pause = pause
+    return .run(pause)
   }
 
   /// A round that succeeded may be the last one, too, but `isDone` is called in a slot.
@@ -60,18 +54,16 @@ final class RepeatSource: WrappingSource, @unchecked Sendable {  // only the ask
     return true
   }
 
-  private func begin() throws -> Step {
-    guard let make else { return .settle(.cancelled) }
+  private func begin() throws -> Made {
+    guard let makeRound else { return .settle(.cancelled) }
     round += 1
     nextRound = timekeeper.now + interval
-    let made = try make(round)
+    let made = try makeRound(round)
     guard made !== last else { throw OperationError(.alreadyFinished, operation: made) }
     last = nil
     noteNameAtHand(of: made)
     return .run(made)
   }
-
-  override var kind: OperationKind { .repeating }
 
   /// Unknown: a round that succeeds need not be the last one.
   override var progressShape: ProgressShape { .steps(nil) }
@@ -79,7 +71,8 @@ final class RepeatSource: WrappingSource, @unchecked Sendable {  // only the ask
   /// The number of the round; 1 for a pause, which is a child as well.
   override func attempt(of tag: Int) -> Int { pause == nil ? max(round, 1) : 1 }
 
-  override func discardSteps() {
-    (make, isDone, last, pause) = (nil, nil, nil, nil)
+  override func discard() -> Operation? {
+    (makeRound, isDone, last, pause) = (nil, nil, nil, nil)
+    return nil
   }
 }

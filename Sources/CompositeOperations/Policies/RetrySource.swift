@@ -1,8 +1,8 @@
 import Foundation
 
-/// Runs attempts with delays between them: the engine of `retrying`.
-final class RetrySource: WrappingSource, @unchecked Sendable {  // only the asking thread uses the fields
-  private var make: ((RetryAttempt) throws -> Operation)?
+/// Runs attempts with delays between them: the form of `retrying`.
+final class RetrySource: WorkSource, @unchecked Sendable {  // only the asking thread uses the fields
+  private var makeAttempt: ((RetryAttempt) throws -> Operation)?
   /// Decides whether to try again, instead of the policy.
   private var decide: RetryAttempt.Decide?
   /// Set to nil when it is no longer needed, which releases the policy's closures.
@@ -25,30 +25,25 @@ final class RetrySource: WrappingSource, @unchecked Sendable {  // only the aski
     first: Operation?, _ policy: RetryPolicy, _ timekeeper: Timekeeper, decide: RetryAttempt.Decide?,
     _ make: @escaping (RetryAttempt) throws -> Operation
   ) {
-    self.make = make
+    makeAttempt = make
     self.decide = decide
     self.timekeeper = timekeeper
     retry = RetryState(policy)
-    super.init(first, joins: true)
+    super.init(.retry, .steps(), .joins, wrapping: WrappedOperation(first))
   }
 
   deinit {
-    ReleaseList.release(&make)
+    ReleaseList.release(&makeAttempt)
     ReleaseList.release(&decide)
   }
 
-  /// The name of a decision says what that does, not what is retried.
-  override func noteName(of child: Operation, tag: Int) {
-    if !(child is RetryDecision) { super.noteName(of: child, tag: tag) }
-  }
-
-  override func nextStep(after previous: Operation?, count: Int) -> Step {
-    guard let previous else { return attempt() }
-    if let delay = delay.take() { return delay.isCancelled ? .settle(.cancelled) : attempt() }
-    if let decision = decision.take() { return goOn(as: decision) }
+  override func make(_ count: Int, after previous: Operation?, _ refusal: OperationError?) throws -> Made {
+    guard let previous else { return try attempt() }
+    if let delay = delay.take() { return delay.isCancelled ? .settle(.cancelled) : try attempt() }
+    if let decision = decision.take() { return try goOn(as: decision) }
     guard let error = previous.failure else { return .settleLike(previous) }
     failures.append(error)
-    guard let decide, let retry, retry.hasAttemptLeft else { return goOn(after: self.retry?.failed(error)) }
+    guard let decide, let retry, retry.hasAttemptLeft else { return try goOn(after: self.retry?.failed(error)) }
     let asked = RetryDecision(
       decide, after: described(retry.attempts), priority: TaskPriority(environment.qualityOfService))
     decision = asked
@@ -59,35 +54,33 @@ final class RetrySource: WrappingSource, @unchecked Sendable {  // only the aski
     work(standingFor: child) != nil && child.failure == nil
   }
 
-  private func goOn(as asked: RetryDecision) -> Step {
+  private func goOn(as asked: RetryDecision) throws -> Made {
     if let error = asked.failure { return fail(error) }
     guard case .success = asked.anyOutcome, let decision = asked.decision, let error = failures.errors.last else {
       return .settle(.cancelled)
     }
-    return goOn(after: retry?.decided(decision, after: error))
+    return try goOn(after: retry?.decided(decision, after: error))
   }
 
   /// - Parameter pause: the delay before the next attempt; nil if no attempt follows.
-  private func goOn(after pause: Duration?) -> Step {
+  private func goOn(after pause: Duration?) throws -> Made {
     guard let pause else { return fail() }
-    guard pause > .zero else { return attempt() }
+    guard pause > .zero else { return try attempt() }
     let delay = DelayOperation(pause, timekeeper: timekeeper)
     self.delay = delay
     return .run(delay)
   }
 
-  private func attempt() -> Step {
-    guard let number = retry?.begin(), let make else { return .settle(.cancelled) }
+  private func attempt() throws -> Made {
+    guard let number = retry?.begin(), let makeAttempt else { return .settle(.cancelled) }
     if number == 1 { begun = timekeeper.now }
     if let first = takeWrapped() { return .run(first) }
     do {
-      let made = try make(described(number))
+      let made = try makeAttempt(described(number))
       guard made.failure == nil else { return fail(OperationError(.alreadyFinished, operation: made)) }
       noteNameAtHand(of: made)
       return .run(made)
-    } catch is CancellationError {
-      return .settle(.cancelled)
-    } catch {
+    } catch let error where !(error is CancellationError) {
       return fail(error)
     }
   }
@@ -97,12 +90,10 @@ final class RetrySource: WrappingSource, @unchecked Sendable {  // only the aski
     RetryAttempt(number: number, elapsed: begun.map { $0.duration(to: timekeeper.now) } ?? .zero, failures: failures)
   }
 
-  private func fail(_ error: (any Error)? = nil) -> Step {
+  private func fail(_ error: (any Error)? = nil) -> Made {
     if let error { failures.append(error) }
-    return .settle(.failure, error: RetryError(failures, of: ownerName))
+    return .settle(.failure(RetryError(failures, of: ownerName)))
   }
-
-  override var kind: OperationKind { .retry }
 
   /// The number of the attempt; 1 for delays and decisions, which are children as well.
   override func attempt(of tag: Int) -> Int {
@@ -114,13 +105,13 @@ final class RetrySource: WrappingSource, @unchecked Sendable {  // only the aski
     child is RetryDecision ? nil : super.work(standingFor: child)
   }
 
-  override func discardSteps() {
-    _ = takeWrapped()
-    make = nil
+  override func discard() -> Operation? {
+    makeAttempt = nil
     decide = nil
     retry = nil
     delay = nil
     decision = nil
     failures = RetryError.Failures()
+    return takeWrapped()
   }
 }

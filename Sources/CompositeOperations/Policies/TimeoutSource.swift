@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Runs one operation with a time limit: the engine of `timeout` and `deadline`.
-final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fields
+/// Runs one operation with a time limit: the form of `timeout` and `deadline`.
+final class TimeoutSource: WorkSource, @unchecked Sendable {  // see the fields
   /// The limit.
   enum Limit: Sendable {
     /// A time from the moment when the operation may start.
@@ -28,28 +28,27 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
     self.behavior = behavior
     self.timekeeper = timekeeper
     timedType = type(of: upstream)
-    super.init(upstream, joins: true)
+    // The time passes while the operation waits.
+    super.init(.timeout, .steps(), [.joins, .beginsAtOnce], wrapping: WrappedOperation(upstream))
     lastTag = 1
   }
 
-  override func begin(for owner: SettlingOperation, in queue: OperationQueue?) {
-    bind(to: owner, queue: queue)
+  override func start(_ owner: SettlingOperation) -> Bool {
     timed = owner
-    if case .deadline(let deadline) = limit {
-      let upstream = wrapped
-      // If the operation has already ended, its outcome counts, whatever the time.
-      guard upstream?.hasEnded != true else { return begin() }
-      guard !timekeeper.hasPassed(deadline) else {
-        let isTheirs = noteWhoseItIs(upstream)
-        _ = time.withLock { $0.expire() }
-        return isTheirs && behavior == .waitsForWork ? begin() : unwind()
-      }
+    guard case .deadline(let deadline) = limit else { return true }
+    let upstream = wrappedOperation
+    // If the operation has already ended, its outcome counts, whatever the time.
+    if upstream?.hasEnded == true { return true }
+    guard timekeeper.hasPassed(deadline) else {
       setTimer(at: deadline, owner, upstream)
+      return true
     }
-    begin()
+    let isTheirs = noteWhoseItIs(upstream)
+    _ = time.withLock { $0.expire() }
+    return isTheirs && behavior == .waitsForWork
   }
 
-  override func nextStep(after previous: Operation?, count: Int) -> Step {
+  override func make(_ count: Int, after previous: Operation?, _ refusal: OperationError?) -> Made {
     guard let previous else {
       guard let upstream = takeWrapped(), let owner = timed.take() else { return .settle(.cancelled) }
       // Noted here, because later it may be this source that has adopted it.
@@ -66,12 +65,8 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
     return .settleLike(previous)
   }
 
-  override func conclude(as ending: OperationState.Ending, value: (any Sendable)?, error: (any Error)?) {
-    if case .expired = endTime() {
-      settleOwner(as: .failure, error: timeout(of: ownerName))
-    } else {
-      settleOwner(as: ending, value: value, error: error)
-    }
+  override func conclude(_ verdict: Verdict, count: Int) {
+    if case .expired = endTime() { settleOwner(.failure(timeout(of: ownerName))) } else { settleOwner(verdict) }
   }
 
   override func ownerWasSettled() {
@@ -129,21 +124,16 @@ final class TimeoutSource: WrappingSource, @unchecked Sendable {  // see the fie
     // this source if that has not come to start it yet.
     let isTaken = upstream?.isTaken == true
     // If there is a child, it is being started, or has ended, and may be this source's own.
-    let isKnown = state.withLock { $0.ownership == .theirs || isTaken && $0.count == 0 }
+    let isKnown = table.withLock { $0.step.phase == .joined || isTaken && $0.stepCount == 0 }
     // What is being started was looked at when this source took it.
     let isTheirs = isKnown || isLeftAlone.load(ordering: .acquiring)
     if isTheirs { isLeftAlone.store(true, ordering: .releasing) }
     return isTheirs
   }
 
-  override var kind: OperationKind { .timeout }
-
-  /// The time passes while the operation waits.
-  override var beginsAtOnce: Bool { true }
-
-  override func discardSteps() {
-    _ = takeWrapped()
+  override func discard() -> Operation? {
     timed = nil
+    return takeWrapped()
   }
 }
 

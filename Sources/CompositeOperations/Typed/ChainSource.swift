@@ -2,14 +2,13 @@ import Foundation
 
 /// Runs an operation, and perhaps a second one that is made from the outcome of the first: the
 /// engine of `then`, `map` and `recover`.
-final class ChainSource: WrappingSource, @unchecked Sendable {  // see the fields
+final class ChainSource: WorkSource, @unchecked Sendable {  // see the field
   /// Decides what follows the first operation, which may have been refused: a plain one does not
   /// know the error.
-  typealias Second = (_ first: Operation, _ refusal: OperationError?) throws -> Step
+  typealias Second = (_ first: Operation, _ refusal: OperationError?) throws -> Made
 
   // Only the asking thread uses it.
-  private var second: Second?
-  private let ownKind: OperationKind
+  @exclusivity(unchecked) private var second: Second?
   /// Whether the first operation is only a delay before the work.
   private let isDelayed: Bool
 
@@ -17,65 +16,42 @@ final class ChainSource: WrappingSource, @unchecked Sendable {  // see the field
   ///   - upstream: the first operation, which this starts unless other code does.
   ///   - second: decides what follows. Called where the operations run. An error that it throws
   ///     settles the owner.
-  init(_ upstream: Operation, as form: OperationKind, then second: @escaping Second) {
-    ownKind = form
+  init(_ upstream: Operation, as kind: OperationKind, then second: @escaping Second) {
     isDelayed = upstream is DelayOperation
     self.second = second
-    super.init(upstream, joins: true)
+    // The second operation of `then` does other work.
+    super.init(
+      kind, .steps(), [.joins, .seesRefusals], wrapping: WrappedOperation(upstream, lastNamed: kind == .then ? 0 : 1))
   }
 
   deinit {
     ReleaseList.release(&second)
   }
 
-  override func nextStep(after previous: Operation?, count: Int) -> Step {
+  override func make(_ tag: Int, after previous: Operation?, _ refusal: OperationError?) throws -> Made {
     guard let previous else { return takeWrapped().map { .run($0) } ?? .settle(.cancelled) }
-    return step(after: previous, nil) ?? .settleLike(previous)
-  }
-
-  override func nextStep(afterRefusalOf child: Operation, _ error: OperationError, count: Int) -> Step {
-    step(after: child, error) ?? .settle(.failure, error: error)
-  }
-
-  /// Returns nil after the second operation.
-  private func step(after first: Operation, _ refusal: OperationError?) -> Step? {
-    do {
-      return try second.take()?(first, refusal)
-    } catch {
-      return error is CancellationError ? .settle(.cancelled) : .settle(.failure, error: error)
-    }
+    if let second = second.take() { return try second(previous, refusal) }
+    return refusal.map { .settle(.failure($0)) } ?? .settleLike(previous)
   }
 
   /// `then` and `mapAsync` expect a second operation, so the first is half of the work, unless it
   /// is a delay.
   override var progressShape: ProgressShape {
-    (ownKind == .then || ownKind == .mapAsync) && !isDelayed ? .steps(2) : .inner
+    (kind == .then || kind == .mapAsync) && !isDelayed ? .steps(2) : .inner
   }
 
   override func work(standingFor child: Operation) -> Operation? {
     child is DelayOperation && progressShape == .inner ? nil : child
   }
 
-  override func discardSteps() {
-    _ = takeWrapped()
+  override func discard() -> Operation? {
     second = nil
+    return takeWrapped()
   }
-
-  override var kind: OperationKind { ownKind }
-
-  // The second operation does other work.
-
-  override var nameAtHand: String? { ownKind == .then ? nil : super.nameAtHand }
-
-  override func noteName(of child: Operation, tag: Int) {
-    if ownKind != .then, tag == 1 { super.noteName(of: child, tag: tag) }
-  }
-
-  override var namesake: Operation? { ownKind == .then ? nil : knownChildren.upstream.first }
 
   override var knownChildren: KnownChildren {
-    if let wrapped { return KnownChildren(upstream: [wrapped]) }
-    let children = super.knownChildren
+    if let wrapped = wrappedOperation { return KnownChildren(upstream: [wrapped]) }
+    let children = currentChildren
     return children.earlier == 0
       ? KnownChildren(upstream: children.contents) : KnownChildren(contents: children.contents)
   }

@@ -42,7 +42,7 @@ extension ComposableOperation {
     requireValue(T.self, of: "map")
     return ComposedOperation(
       ChainSource(self, as: .map) { upstream, refusal in
-        try (upstream as! Self).step(refusal) { value in .settle(.success, value: try transform(value)) }
+        try (upstream as! Self).step(refusal) { value in .settle(.success(try transform(value))) }
       })
   }
 
@@ -92,13 +92,13 @@ extension ComposableOperation {
   public func settled() -> SimpleOperation<Outcome<Value>> {
     ComposedOperation(
       ChainSource(self, as: .settled) { upstream, refusal in
-        .settle(.success, value: (upstream as! Self).settledOutcome(refusal))
+        .settle(.success((upstream as! Self).settledOutcome(refusal)))
       })
   }
 
   private func step(
-    _ refusal: OperationError?, _ next: (Value) throws -> SequentialSource.Step
-  ) throws -> SequentialSource.Step {
+    _ refusal: OperationError?, _ next: (Value) throws -> WorkSource.Made
+  ) throws -> WorkSource.Made {
     if let refusal { throw refusal }
     guard let value = outcome?.value else { return .settleLike(self) }
     return try next(value)

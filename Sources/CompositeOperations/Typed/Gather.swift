@@ -42,7 +42,7 @@ public func all<O: ComposableOperation>(
   let source = GatheringSource(operations, as: .all, policy: .cancelRemaining) { children, _ in
     children.map { ($0 as! O).gatheredValue }
   }
-  source.setWidth(requireWidth(maxConcurrent, of: "maxConcurrent of all"))
+  source.width = requireWidth(maxConcurrent, of: "maxConcurrent of all")
   return ComposedOperation(source)
 }
 
@@ -71,7 +71,7 @@ public func allSettled<O: ComposableOperation>(
   let source = GatheringSource(operations, as: .allSettled, policy: .settleAll) { children, refusals in
     children.enumerated().map { ($1 as! O).settledOutcome(refusals[$0]) }
   }
-  source.setWidth(requireWidth(maxConcurrent, of: "maxConcurrent of allSettled"))
+  source.width = requireWidth(maxConcurrent, of: "maxConcurrent of allSettled")
   return ComposedOperation(source)
 }
 
@@ -113,7 +113,10 @@ public func forEach<S: Swift.Sequence, O: ComposableOperation>(
   _ items: S, maxConcurrent: Int = OperationQueue.defaultMaxConcurrentOperationCount,
   _ make: @escaping @Sendable (S.Element) throws -> O
 ) -> SimpleOperation<[O.Value]> where S.Element: Sendable {
-  let source = ForEachSource<S.Element, O>(Array(items), make)
-  source.setWidth(requireWidth(maxConcurrent, of: "maxConcurrent of forEach"))
+  let items = Array(items)
+  let source = ForEachSource(count: items.count) { try make(items[$0]) } gather: { values in
+    values.map { $0 as! O.Value }
+  }
+  source.width = requireWidth(maxConcurrent, of: "maxConcurrent of forEach")
   return ComposedOperation(source)
 }

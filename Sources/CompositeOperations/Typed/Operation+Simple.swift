@@ -26,7 +26,7 @@ extension Operation {
   public final func asSimpleOperation() -> SimpleOperation<Void> {
     let source = ChainSource(self, as: .asSimpleOperation) { operation, refusal in
       if let refusal { throw refusal }
-      if case .success = operation.anyOutcome { return .settle(.success) }
+      if case .success = operation.anyOutcome { return .settle(.success(nil)) }
       return .settleLike(operation)
     }
     // Nothing follows, so this settles on the thread that settles the operation.

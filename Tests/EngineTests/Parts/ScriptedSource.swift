@@ -15,6 +15,7 @@ final class ScriptedSource: WorkSource, @unchecked Sendable {  // the pieces are
 
   init(_ pieces: [Piece] = []) {
     self.pieces = Locked(pieces.reversed())
+    super.init(.graph, .tags, [])
   }
 
   func add(_ piece: @escaping Piece) {

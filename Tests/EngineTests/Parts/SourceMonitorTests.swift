@@ -120,11 +120,12 @@ extension SimpleOperation: CompletionSettable {
 extension WorkSource {
   /// Whether the composition waits for a child that other code started.
   fileprivate var waitsForTheirs: Bool {
-    switch self {
-    case let source as ParallelSource: source.state.withLock { !$0.joined.isEmpty }
-    case let source as ReadySource: source.table.withLock { $0.entries.contains { $0.phase == .joined } }
-    case let source as SequentialSource: source.state.withLock { $0.ownership == .theirs }
-    default: false
+    table.withLock { table in
+      switch table.kind {
+      case .steps: table.step.phase == .joined
+      case .list: (0..<count).contains { table.phase(of: $0) == .joined }
+      case .tags: table.entries.contains { $0.phase == .joined }
+      }
     }
   }
 }

@@ -144,7 +144,7 @@ struct ThreadContextTests {
     "Only a worker that is not inside user code, of the same urgency, with nothing else to turn to, takes a source on")
   func takeOn_onlyByIdleWorker() async {
     func source(_ qualityOfService: QualityOfService) -> WorkSource {
-      let source = ReadySource(make: { _ in nil }) { _, _ in [] }
+      let source = ScriptedSource()
       source.environment.qualityOfService = qualityOfService
       return source
     }
@@ -168,7 +168,7 @@ struct ThreadContextTests {
 
   @Test("A worker that starts a composition takes its source on, though its main is the user's; other sources not")
   func expect_startOfComposition_takesOnItsSourceOnly() async {
-    let (mine, other) = (ReadySource(make: { _ in nil }) { _, _ in [] }, ReadySource(make: { _ in nil }) { _, _ in [] })
+    let (mine, other) = (ScriptedSource(), ScriptedSource())
     let answers = await onThread {
       let context = ThreadContext.current
       var answers: [Bool] = []

@@ -1,4 +1,5 @@
 #if os(macOS) || os(Linux)
+import Foundation
 import Testing
 
 @testable import CompositeOperations
@@ -23,31 +24,20 @@ struct StatePreconditionTests {
   }
   #endif
 
-  static let parallelRows = ParallelStateTests.table.filter { $0.answer == nil && $0.policy == .cancelRemaining }
-
-  @Test("ParallelState: to begin twice, to refuse or finish out of turn", arguments: parallelRows.indices)
-  func parallelState_wrongPhase_traps(_ index: Int) async throws {
-    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [index] in
-      let row = StatePreconditionTests.parallelRows[index]
-      var state = ParallelStateTests.situation(row.phase, row.policy)
-      _ = ParallelStateTests.apply(row.input, to: &state)
+  @Test("ChildTable: to begin twice, to make a step out of turn")
+  func childTable_outOfTurn_traps() async throws {
+    let begun = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      var table = ChildTable(.list(1, .waitForAll))
+      _ = table.begin(cancelled: false)
+      _ = table.begin(cancelled: true)
     }
-    try expect(result, says: "in \(StatePreconditionTests.parallelRows[index].phase)")
-  }
-
-  static let sequentialRows = SequentialStateTests.table.filter { row in
-    // One situation for each phase is enough: the answer is the same in all of them.
-    row.answer == nil && [.idle, .ready, .asking, .ours, .waiting, .launchable, .ended].contains(row.situation)
-  }
-
-  @Test("SequentialState: to begin, launch, end, unwind or leave out of turn", arguments: sequentialRows.indices)
-  func sequentialState_wrongPhase_traps(_ index: Int) async throws {
-    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [index] in
-      let row = StatePreconditionTests.sequentialRows[index]
-      var state = SequentialStateTests.situation(row.situation)
-      _ = SequentialStateTests.apply(row.input, to: &state)
+    try expect(begun, says: "began twice")
+    let made = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      var table = ChildTable(.steps())
+      _ = table.begin(cancelled: false)
+      _ = table.stepMade(Operation(), .ours)
     }
-    try expect(result, says: "in \(StatePreconditionTests.sequentialRows[index].after)")
+    try expect(made, says: "made in listed")
   }
 
   @Test("LaneState: a helper that was not the standby, or ends unstarted; a base lane that does not work")
@@ -97,16 +87,11 @@ struct StatePreconditionTests {
 
   @Test("A width of 0 or less")
   func width_notPositive_traps() async throws {
-    let parallel = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      var state = ParallelState(count: 1, policy: .waitForAll)
-      state.setWidth(0)
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      var table = ChildTable(.tags)
+      table.setWidth(-1)
     }
-    try expect(parallel, says: "width of 0")
-    let ready = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      var state = ChildTable()
-      _ = state.setWidth(-1)
-    }
-    try expect(ready, says: "width of -1")
+    try expect(result, says: "width of -1")
   }
 
   /// Checks that the machine trapped, and not other code before.

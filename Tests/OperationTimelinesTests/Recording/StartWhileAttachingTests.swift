@@ -47,37 +47,31 @@ struct StartWhileAttachingTests {
     #expect(text.current == "+ hasty (0:00)\n")
   }
 
-  /// Runs an operation. Calls a closure when it is asked for its kind, as a recorder does just
-  /// before it observes what runs inside.
-  private final class HookedSource: GuardSource, @unchecked Sendable {  // its own state is behind a lock
-    let whenAsked = Locked<(@Sendable () -> Void)?>(nil)
+  /// Calls a closure when a child starts, before monitors that were added earlier hear of the start.
+  private final class StartHook: SourceMonitor {
+    private let whenStarted: @Sendable () -> Void
 
-    override func nextGuard(for guarded: Operation, after previous: Operation?) -> Step? { nil }
-
-    override var kind: OperationKind {
-      let action = whenAsked.withLock { action in
-        defer { action = nil }
-        return action
-      }
-      action?()
-      return .guarded
+    init(_ whenStarted: @escaping @Sendable () -> Void) {
+      self.whenStarted = whenStarted
     }
+
+    func source(_ source: WorkSource, didAdd child: Operation, tag: Int) {}
+    func source(_ source: WorkSource, willStart child: Operation, tag: Int) { whenStarted() }
+    func source(_ source: WorkSource, didSettle child: Operation, tag: Int) {}
   }
 
   @Test func recorder_whileOtherCodeStartsAChild_recordsWhatRunsInIt() async {
     let leaf = HeldOperation<Int>("leaf")
-    let source = HookedSource(leaf)
-    let inner = ComposedOperation<Int>(source)
+    let inner = leaf.guarded(by: CircuitBreaker())
     let outer = inner.map { $0 }
     let recorder = TimelineRecorder()
     recorder.attach(to: outer)
-    source.whenAsked.withLock { action in
-      action = {
-        Thread.detachNewThread { inner.start() }
-        // Its start is reported before its composition waits for its end.
-        _ = Patience.isReached { leaf.state.current.has(.hasListeners) }
-      }
+    let hook = StartHook {
+      Thread.detachNewThread { inner.start() }
+      // Its start is reported before its composition waits for its end.
+      _ = Patience.isReached { leaf.state.current.has(.hasListeners) }
     }
+    outer.source?.addMonitor(hook, isInherited: false)
     await onThread { outer.start() }
     await Patience.untilAwaited(leaf)
     await Patience.untilAwaited(inner)

@@ -30,7 +30,7 @@ struct ExclusionTests {
 
   /// Whether the composition has offered itself to the lanes of its queue.
   private func waitsForASlot(_ operation: SettlingOperation) -> Bool {
-    guard let source = operation.source as? SequentialSource, source.state.withLock({ $0.phase == .ready }) else {
+    guard let source = operation.source, source.table.withLock({ $0.step.phase == .listed && $0.blocks.isEmpty }) else {
       return false
     }
     return source.environment.pool?.state.withLock { $0.lanes.sources.contains { $0 === source } } == true

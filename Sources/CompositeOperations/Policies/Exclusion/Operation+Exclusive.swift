@@ -51,6 +51,6 @@ extension ComposableOperation {
   public func exclusive(
     _ categories: [ExclusionCategory], in registry: ExclusionRegistry = .shared
   ) -> SimpleOperation<Value> {
-    ComposedOperation(ExclusionSource(self, categories, in: registry))
+    ComposedOperation(GuardSource(self, ExclusionGuard(categories, in: registry)))
   }
 }

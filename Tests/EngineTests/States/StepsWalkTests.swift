@@ -3,34 +3,32 @@ import Testing
 @testable import CompositeOperations
 
 /// The invariants of a sequence of up to three children for any order of events.
-@Suite("3.3 SequentialState, all paths")
-struct SequentialStateWalkTests {
+@Suite("3.3 ChildTable with steps, all paths")
+struct StepsWalkTests {
   private struct Key: Hashable {
-    let stage: SequentialWorld.Stage
-    let phase: SequentialState.Phase
-    let ownership: SequentialState.Ownership
+    let stage: StepsWorld.Stage
+    let phase: ChildTable.Phase
     let numbers: [Int]
     let endings: [OperationState.Ending]
     let flags: [Bool]
 
-    init(_ world: SequentialWorld) {
+    init(_ world: StepsWorld) {
       let state = world.state
       stage = world.stage
-      phase = state.phase
-      ownership = state.ownership
-      numbers = [state.count, world.ends, world.asks, world.settled]
+      phase = state.step.phase
+      numbers = [state.stepCount, Int(state.blocks.rawValue), world.ends, world.asks, world.settled]
       endings = world.endings
-      flags = [state.isCancelled, state.isSuspended, state.cancelsNext, state.current == nil, world.wasCancelled]
+      flags = [state.endings.wasCancelled, state.cancelledTags > 0, state.step.child == nil, world.wasCancelled]
     }
   }
 
   /// Which rule is broken, if one is.
-  private static func broken(_ world: SequentialWorld) -> String? {
+  private static func broken(_ world: StepsWorld) -> String? {
     if let complaint = world.complaint { return complaint }
     let state = world.state
     if world.ends > 1 { return "it ends twice" }
-    if (state.phase == .ended) != (world.ends == 1) { return "it is \(state.phase) and ended \(world.ends) times" }
-    if state.isCancelled != world.wasCancelled { return "the cancel was lost" }
+    if (state.step.phase == .ended) != (world.ends == 1) { return "it is \(state.step.phase) and ended \(world.ends) times" }
+    if state.endings.wasCancelled != world.wasCancelled { return "the cancel was lost" }
     if world.asks > world.settled + 1 { return "the delegate is asked while a child runs" }
     guard let records = state.records else { return "the records are gone" }
     let successes = world.endings.count { $0 == .success }
@@ -48,10 +46,10 @@ struct SequentialStateWalkTests {
     arguments: [false, true])
   func anySteps_inAnyOrder_keepTheRules(joins: Bool) {
     let walk = StateWalk(
-      from: SequentialWorld(joins: joins, maxCount: 3), identifiedBy: Key.init, inputs: \.steps,
+      from: StepsWorld(joins: joins, maxCount: 3), identifiedBy: Key.init, inputs: \.steps,
       step: { world, step in
         world.take(step)
-        return SequentialStateWalkTests.broken(world)
+        return StepsWalkTests.broken(world)
       })
     #expect(walk.complaints == [])
     #expect(walk.stateCount > 1_000, "\(walk.stateCount) states, \(walk.stepCount) steps")
@@ -61,11 +59,11 @@ struct SequentialStateWalkTests {
     "3.3 A cancel from any state leads to the end, whatever the delegate and the child do", arguments: [false, true])
   func cancel_fromAnyState_leadsToTheEnd(joins: Bool) {
     let walk = StateWalk(
-      from: SequentialWorld(joins: joins, maxCount: 2), identifiedBy: Key.init, inputs: \.steps,
+      from: StepsWorld(joins: joins, maxCount: 2), identifiedBy: Key.init, inputs: \.steps,
       step: { world, step in
         world.take(step)
         var end = world
-        var steps: [SequentialWorld.Step] = [.cancel]
+        var steps: [StepsWorld.Step] = [.cancel]
         for _ in 0..<6 where end.stage != .ended {
           end.take(steps.last!)
           // Only running steps continue.

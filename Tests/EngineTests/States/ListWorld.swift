@@ -3,9 +3,9 @@ import TestSupport
 
 @testable import CompositeOperations
 
-/// The environment of the state of a parallel composition: its children, and the actions of
-/// `ParallelSource`. Each step here is atomic under the lock.
-struct ParallelWorld {
+/// The environment of a table with a list: its children, and the actions of the composition. Each
+/// step here is atomic under the lock.
+struct ListWorld {
   /// Where a child is.
   enum Stage: Int {
     /// The cursor hands it out, or would have.
@@ -50,7 +50,7 @@ struct ParallelWorld {
     var verdict: String?
 
     /// Whether no further child may start.
-    func isClosing(_ policy: ParallelState.Policy) -> Bool {
+    func isClosing(_ policy: ListEndings.Policy) -> Bool {
       isCancelled || isRefused || winner != nil
         || policy == .cancelRemaining && (!failures.isEmpty || sawOutsideCancel)
     }
@@ -63,7 +63,7 @@ struct ParallelWorld {
     }
   }
 
-  private(set) var state: ParallelState
+  private(set) var state: ChildTable
   private(set) var stages: [Stage]
   private(set) var history = History()
   private(set) var isCursorOpen = false
@@ -71,8 +71,8 @@ struct ParallelWorld {
   private(set) var complaint: String?
   let joins: Bool
 
-  init(count: Int, policy: ParallelState.Policy, joins: Bool) {
-    state = ParallelState(count: count, policy: policy)
+  init(count: Int, policy: ListEndings.Policy, joins: Bool) {
+    state = ChildTable(.list(count, policy))
     stages = Array(repeating: .dispensable, count: count)
     self.joins = joins
   }
@@ -80,14 +80,18 @@ struct ParallelWorld {
   /// The children that count for the limit.
   var inFlight: Int { stages.count { $0 == .claimed || $0 == .running || $0 == .joined || $0 == .abandoned } }
 
+  var isIdle: Bool { state.blocks.contains(.idle) }
+  var isSuspended: Bool { state.blocks.contains(.suspended) }
+  private var isRunning: Bool { !isIdle && !state.isClosed && !state.endings.isSettled }
+
   private var done: Int { stages.count { $0 == .done } }
 
   var steps: [Step] {
     var steps: [Step] = history.isCancelled ? [] : [.cancel]
-    if state.phase == .settled { return steps }
-    steps += state.isSuspended ? [.setSuspended(false)] : [.setSuspended(true)]
+    if state.endings.isSettled { return steps }
+    steps += isSuspended ? [.setSuspended(false)] : [.setSuspended(true)]
     steps += [1, 2, .max].filter { $0 != state.width }.map { .setWidth($0) }
-    if state.phase == .idle {
+    if isIdle {
       steps += [.begin(cancelled: false), .begin(cancelled: true)]
       return steps + (joins ? [] : stages.indices.map { .beginRefusing($0) })
     }
@@ -112,19 +116,21 @@ struct ParallelWorld {
     case .take:
       if let child = stages.firstIndex(of: .dispensable) { stages[child] = .claimed }
     case .claim: claim()
-    case .start(let child): stages[child] = !joins || state.own(child) ? .running : .abandoned
+    case .start(let child): stages[child] = !joins || state.mark(child, .ours) ? .running : .abandoned
     case .join(let child):
       stages[child] = .joined
-      if !state.join(child) { childDone(child) }
+      if !state.mark(child, .joined) { childDone(child) }
     case .park(let child):
-      if joins, !state.own(child) { return stages[child] = .abandoned }
-      stages[child] = state.park(child) ? .parked : .abandoned
+      if joins, !state.mark(child, .ours) { return stages[child] = .abandoned }
+      stages[child] = state.mark(child, .waiting) ? .parked : .abandoned
     case .meet(let child):
       if state.unpark(child, priority: .normal) { stages[child] = .ready } else { complain("\(child) is not parked") }
     case .end(let child, let ending): childEnded(child, ending)
     case .cancel:
-      history.isCancelled = history.isCancelled || state.phase != .settled
-      if let close = state.cancel() { carryOut(close) }
+      if state.endings.isSettled { return }
+      history.isCancelled = true
+      state.endings.wasCancelled = true
+      if let before = close() { carryOut(before) }
     case .setWidth(let width): change { $0.setWidth(width) }
     case .setSuspended(let isSuspended): change { $0.setSuspended(isSuspended) }
     }
@@ -132,63 +138,64 @@ struct ParallelWorld {
 
   private mutating func begin(cancelled: Bool, refusing refused: Int?) {
     history.isCancelled = history.isCancelled || cancelled
-    state.begin(cancelled: cancelled)
-    if let refused, !state.wasCancelled {
-      history.isRefused = true
-      history.failures = [refused]
-      state.refuse(refused, TestError.first)
+    let isOpen = state.begin(cancelled: cancelled)
+    var before: [ChildTable.Phase]?
+    if !isOpen || refused != nil {
+      let refusals = refused.map { [$0: OperationError(.alreadyInUse, operation: Operation())] } ?? [:]
+      before = state.refuse(refusals)
+      if isOpen { (history.isRefused, history.failures) = (true, [refused!]) }
     }
     guard !stages.isEmpty else { return finish() }
-    if state.phase == .running {
-      isCursorOpen = !state.isLimited
-      if state.isLimited { makeReady() }
+    if let before {
+      carryOut(before, isFirst: true)
     } else {
-      carryOut(
-        ParallelState.Close(notHandedOut: [stages.indices], left: Set(refused.map { [$0] } ?? [])), isFirst: true)
+      isCursorOpen = !state.isLimited
+      if state.isLimited { makeReady([0..<stages.count]) }
     }
   }
 
-  private mutating func makeReady() {
-    for (child, stage) in stages.enumerated() where stage == .dispensable {
-      state.add(ready: child, priority: .normal)
-      stages[child] = .ready
-    }
+  private mutating func makeReady(_ left: [Range<Int>]) {
+    state.list(left, of: stages.count)
+    for child in left.joined() { stages[child] = .ready }
   }
 
   private mutating func claim() {
     let inFlight = inFlight
-    guard case .child(let child, let more) = state.claim(done: done) else {
-      let mayStart = state.phase == .running && !state.isSuspended && inFlight < state.width
+    guard let claim = state.claim(done: done) else {
+      let mayStart = isRunning && !isSuspended && inFlight < state.width
       if mayStart, stages.contains(.ready) { complain("a child that may start is not claimed") }
       return
     }
+    let (child, more) = (claim.handle, claim.more)
     if stages[child] != .ready { complain("\(child) is claimed while \(stages[child])") }
-    if inFlight >= state.width || state.isSuspended { complain("\(child) is claimed over the limit") }
+    if inFlight >= state.width || isSuspended { complain("\(child) is claimed over the limit") }
     stages[child] = .claimed
     var next = state
-    if (next.claim(done: done) != .nothing) != more { complain("there is \(more ? "nothing" : "something") more") }
+    if (next.claim(done: done) != nil) != more { complain("there is \(more ? "nothing" : "something") more") }
   }
 
   private mutating func childEnded(_ child: Int, _ ending: Ending) {
     // A composition that no longer waits for it is not notified.
     if stages[child] == .joined, !state.leave(child) { return complain("\(child) was left behind") }
     stages[child] = .ended
-    let wasClosing = history.isClosing(state.policy)
-    let close: ParallelState.Close?
+    let policy = state.endings.policy
+    let wasClosing = history.isClosing(policy)
+    let outcome: Outcome<any Sendable>
     switch ending {
     case .success:
-      if state.policy == .firstSuccess, !wasClosing { history.winner = child }
-      close = state.childSucceeded(child)
+      if policy == .firstSuccess, !wasClosing { history.winner = child }
+      outcome = .success(())
     case .failure:
       // A composition that settles all ignores it.
-      if state.policy != .settleAll { history.failures.append(child) }
-      close = state.childFailed(child, TestError("\(child)"))
+      if policy != .settleAll { history.failures.append(child) }
+      outcome = .failure(TestError("\(child)"))
     case .cancelled:
-      if !wasClosing, state.policy != .settleAll { history.sawOutsideCancel = true }
-      close = state.childWasCancelled()
+      if !wasClosing, policy != .settleAll { history.sawOutsideCancel = true }
+      outcome = .cancelled
     }
-    if (close != nil) != (!wasClosing && history.isClosing(state.policy)) { complain("it closes at the wrong moment") }
-    if let close { carryOut(close) }
+    let before = state.endings.record(outcome, of: child, isOpen: !state.isClosed) ? close() : nil
+    if (before != nil) != (!wasClosing && history.isClosing(policy)) { complain("it closes at the wrong moment") }
+    if let before { carryOut(before) }
     childDone(child)
   }
 
@@ -199,39 +206,49 @@ struct ParallelWorld {
   }
 
   private mutating func finish() {
-    switch state.finish() {
+    switch state.endings.verdict() {
     case .success: history.verdict = "success"
     case .winner(let child): history.verdict = "winner \(child)"
     case .cancelled: history.verdict = "cancelled"
-    case .failure(let failures): history.verdict = "failure \(failures.map(\.tag))"
+    case .failures(let failures): history.verdict = "failure \(failures.map(\.index))"
+    case .failure(let error): history.verdict = "failure \(error)"
     }
     if history.verdict != history.expectedVerdict { complain("the verdict is \(history.verdict ?? "none")") }
   }
 
-  private mutating func carryOut(_ close: ParallelState.Close, isFirst: Bool = false) {
-    var close = close
-    if isCursorOpen { close.notHandedOut = dispensable }
+  private mutating func close() -> [ChildTable.Phase]? {
+    guard !state.isClosed else { return nil }
+    let left = isCursorOpen ? dispensable : []
+    guard let before = state.closeList(left: left) else { return nil }
     isCursorOpen = false
-    let waiting = Set(stages.indices.filter { stages[$0] == .ready || stages[$0] == .parked })
-    let joined = Set(stages.indices.filter { stages[$0] == .joined })
-    if close.abandoned != waiting { complain("\(close.abandoned) are abandoned, \(waiting) wait") }
-    if !isFirst, close.left != joined { complain("\(close.left) are left, \(joined) are joined") }
-    for child in close.abandoned.union(close.notHandedOut.joined()).subtracting(close.left) {
-      stages[child] = .abandoned
+    return before
+  }
+
+  private mutating func carryOut(_ before: [ChildTable.Phase], isFirst: Bool = false) {
+    let abandoned = before.indices.filter { before[$0] == .listed || before[$0].isHeld }
+    let waiting = stages.indices.filter {
+      stages[$0] == .ready || stages[$0] == .parked || stages[$0] == .dispensable && before[$0] != .joined
     }
-    for child in close.left { childDone(child) }
+    let left = before.indices.filter { before[$0] == .joined }
+    let joined = stages.indices.filter { stages[$0] == .joined }
+    let running = stages.indices.filter { stages[$0] == .running }
+    let started = before.indices.filter { before[$0] == .ours || before[$0] == .claimed && !joins }
+    if abandoned != waiting { complain("\(abandoned) are abandoned, \(waiting) wait") }
+    if !isFirst, left != joined { complain("\(left) are left, \(joined) are joined") }
+    if !Set(running).isSubset(of: started) { complain("\(started) are cancelled, \(running) run") }
+    for child in abandoned { stages[child] = .abandoned }
+    for child in left { childDone(child) }
   }
 
   private var dispensable: [Range<Int>] {
     stages.firstIndex(of: .dispensable).map { [$0..<stages.count] } ?? []
   }
 
-  private mutating func change(_ change: (inout ParallelState) -> Void) {
+  private mutating func change(_ change: (inout ChildTable) -> Void) {
     change(&state)
-    guard state.phase == .running, state.isLimited, isCursorOpen else { return }
+    guard isRunning, state.isLimited, isCursorOpen else { return }
     isCursorOpen = false
-    state.dispenserClosed(leaving: dispensable)
-    for range in dispensable { stages[range] = ArraySlice(repeating: .ready, count: range.count) }
+    makeReady(dispensable)
   }
 
   private mutating func complain(_ text: String) {

@@ -6,8 +6,8 @@ import Testing
 
 /// Which children may start if some need a slot and others do not, against a list in the order of
 /// the children.
-@Suite("3.4 ParallelState, children with and without a slot")
-struct ParallelSlotStateTests {
+@Suite("3.4 ChildTable with a list, children with and without a slot")
+struct ListSlotTests {
   /// The simplest model of which children may start: the first ready ones, as many as there is room
   /// for.
   private struct Model {
@@ -41,18 +41,22 @@ struct ParallelSlotStateTests {
     var random = SeededRandomNumberGenerator(seed: UInt64(seed))
     for _ in 0..<200 {
       let count = Int.random(in: 1...12, using: &random)
-      var state = ParallelState(count: count, policy: .waitForAll)
+      var state = ChildTable(.list(count, .waitForAll))
       var model = Model()
-      let needsSlot = (0..<count).map { _ in Bool.random(using: &random) }
+      // Children of equal priority that all need a slot are handed out as a range.
+      let isRange = Bool.random(using: &random)
+      var needsSlot = (0..<count).map { _ in isRange || Bool.random(using: &random) }
       let priority = { (random: inout SeededRandomNumberGenerator) in
-        Bool.random(using: &random) ? .normal : ParallelSlotStateTests.priorities.randomElement(using: &random)!
+        Bool.random(using: &random) ? .normal : ListSlotTests.priorities.randomElement(using: &random)!
       }
       model.width = [1, 2, 3, 5, .max].randomElement(using: &random)!
       state.setWidth(model.width)
-      state.begin(cancelled: false)
+      let isOpen = state.begin(cancelled: false)
+      #expect(isOpen)
+      if isRange { state.list([0..<count], of: count) }
       for tag in 0..<count {
-        let priority = priority(&random)
-        state.add(ready: tag, priority: priority, needsSlot: needsSlot[tag])
+        let priority = isRange ? .normal : priority(&random)
+        if !isRange { state.add(ready: tag, priority: priority, needsSlot: needsSlot[tag]) }
         model.add(tag, priority, needsSlot: needsSlot[tag])
       }
       var done = 0
@@ -65,7 +69,7 @@ struct ParallelSlotStateTests {
           if let expected { model.take(expected) }
           let more = model.first(needingSlot: true) != nil
           let claim = state.claim(done: done)
-          #expect(claim == expected.map { .child($0, more: more) } ?? .nothing)
+          #expect(claim?.handle == expected && claim?.more ?? false == (expected != nil && more))
         case 1:
           let expected = model.first(needingSlot: false)
           let isCalled = state.callStarter(done: done)
@@ -76,7 +80,7 @@ struct ParallelSlotStateTests {
           if let expected { model.take(expected) }
           isStarterCalled = expected != nil && model.first(needingSlot: false) != nil
           let claim = state.claimWithoutSlot(done: done)
-          #expect(claim?.tag == expected && claim?.more ?? false == isStarterCalled)
+          #expect(claim?.handle == expected && claim?.more ?? false == isStarterCalled)
         case 3:
           guard let tag = model.inFlight.sorted().randomElement(using: &random) else { continue }
           model.inFlight.remove(tag)
@@ -85,12 +89,13 @@ struct ParallelSlotStateTests {
           guard let tag = model.inFlight.sorted().randomElement(using: &random) else { continue }
           model.inFlight.remove(tag)
           parked.insert(tag)
-          let isParked = state.park(tag)
+          let isParked = state.mark(tag, .waiting)
           #expect(isParked)
         case 5:
           guard let tag = parked.sorted().randomElement(using: &random) else { continue }
           parked.remove(tag)
           let priority = priority(&random)
+          needsSlot[tag] = Bool.random(using: &random)
           let isReady = state.unpark(tag, priority: priority, needsSlot: needsSlot[tag])
           #expect(isReady)
           model.add(tag, priority, needsSlot: needsSlot[tag])
@@ -104,11 +109,12 @@ struct ParallelSlotStateTests {
           }
         }
       }
-      let abandoned = state.cancel()?.abandoned
-      #expect(abandoned == parked.union(model.ready.map(\.tag)))
+      let before = state.closeList(left: []) ?? []
+      let abandoned = before.indices.filter { before[$0] == .listed || before[$0].isHeld }
+      #expect(Set(abandoned) == parked.union(model.ready.map(\.tag)))
       let (claim, isCalled) = (state.claim(done: done), state.callStarter(done: done))
       let claimed = state.claimWithoutSlot(done: done)
-      #expect(claim == .nothing && !isCalled && claimed == nil)
+      #expect(claim == nil && !isCalled && claimed == nil)
     }
   }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Runs an operation if a condition holds: the engine of `condition`.
-final class ConditionSource: GuardSource, @unchecked Sendable {  // only the thread that asks or ends touches the fields
+/// The guard of `condition`: an operation runs if a condition holds.
+struct ConditionGuard: OperationGuard {
   private enum Stage {
     case new, preparing, evaluating
   }
@@ -12,50 +12,52 @@ final class ConditionSource: GuardSource, @unchecked Sendable {  // only the thr
   /// The value if the condition does not hold; nil if that is a failure.
   private let substitute: (any Sendable)?
 
-  init(_ guarded: Operation, _ condition: Condition, otherwise substitute: (any Sendable)? = nil) {
+  init(_ condition: Condition, otherwise substitute: (any Sendable)? = nil) {
     self.condition = condition
     self.substitute = substitute
-    super.init(guarded)
   }
 
-  override func nextGuard(for guarded: Operation, after previous: Operation?) -> Step? {
+  var kind: OperationKind { .condition }
+
+  mutating func next(in source: GuardSource, for guarded: Operation, after previous: Operation?) -> WorkSource.Made? {
     switch stage {
     case .new:
       guard let condition else { return nil }
-      let context = ConditionContext(operation: guarded, dependencies: dependencies)
+      let context = ConditionContext(operation: guarded, dependencies: source.dependencies)
       self.context = context
       stage = .preparing
       let prerequisites = condition.prerequisites(context)
-      guard !prerequisites.isEmpty else { return evaluate(for: guarded) }
+      guard !prerequisites.isEmpty else { return evaluate(in: source, for: guarded) }
       Prerequisites.requireIndependence(of: prerequisites, from: guarded)
-      return run(Prerequisites.operation(running: prerequisites), for: guarded)
+      return run(Prerequisites.operation(running: prerequisites), in: source, for: guarded)
     case .preparing:
       if previous?.isCancelled == true { return .settle(.cancelled) }
-      return evaluate(for: guarded)
+      return evaluate(in: source, for: guarded)
     case .evaluating:
       if case .success = previous?.anyOutcome { return nil }
-      if let substitute, previous?.failure != nil { return .settle(.success, value: substitute) }
+      if let substitute, previous?.failure != nil { return .settle(.success(substitute)) }
       return previous.map { .settleLike($0) }
     }
   }
 
-  private func evaluate(for guarded: Operation) -> Step? {
+  private mutating func evaluate(in source: GuardSource, for guarded: Operation) -> WorkSource.Made? {
     guard let context = context.take(), let condition = condition.take() else { return nil }
     stage = .evaluating
-    return run(ConditionEvaluation(condition, context, of: ownerName, isLeftAlone: !isOurs), for: guarded)
+    let evaluation = ConditionEvaluation(condition, context, of: source.ownerName, isLeftAlone: !source.isOurs)
+    return run(evaluation, in: source, for: guarded)
   }
 
   /// Runs a preparation. Cancels it when the guarded operation is cancelled, or settled by other
   /// code, because the preparation is then no longer needed.
-  private func run(_ preparation: SettlingOperation, for guarded: Operation) -> Step {
+  private func run(
+    _ preparation: SettlingOperation, in source: GuardSource, for guarded: Operation
+  ) -> WorkSource.Made {
     // The operation keeps the preparation until it starts or is decided.
-    if isOurs { (guarded as? SettlingOperation)?.setWhenDecidedUnstarted { preparation.cancel() } }
+    if source.isOurs { (guarded as? SettlingOperation)?.setWhenDecidedUnstarted { preparation.cancel() } }
     return .run(preparation)
   }
 
-  override var kind: OperationKind { .condition }
-
-  override func guardIsOver(as ending: OperationState.Ending, error: (any Error)?) {
+  mutating func isOver(in source: GuardSource, _ verdict: Verdict) {
     condition = nil
     context = nil
   }

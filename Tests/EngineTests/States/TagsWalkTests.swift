@@ -4,8 +4,8 @@ import Testing
 @testable import CompositeOperations
 
 /// The invariants for up to three added children, for any order of events.
-@Suite("3.4 ChildTable, all paths")
-struct ChildTableWalkTests {
+@Suite("3.4 ChildTable with tags, all paths")
+struct TagsWalkTests {
   private enum Stage: Int {
     case outside, tagged, taken, claimed, parked, ready, running, abandoned, settled, freed, gone
   }
@@ -15,9 +15,9 @@ struct ChildTableWalkTests {
     case close, setWidth(Int), setSuspended(Bool)
   }
 
-  /// Up to three operations, and the actions of `ReadySource`.
+  /// Up to three operations, and the actions of the composition.
   private struct World {
-    var state = ChildTable()
+    var state = ChildTable(.tags)
     var stages = [Stage](repeating: .outside, count: 3)
     /// The handle of each child, from its claim on.
     var handles = [-1, -1, -1]
@@ -63,7 +63,7 @@ struct ChildTableWalkTests {
       case .claim: return claim()
       case .make(let tag):
         stages[tag] = .claimed
-        let isOpen = state.made(handles[tag], Operation(), tag: tag, .claimed)
+        let isOpen = state.made(handles[tag], Operation(), tag: tag, .claimed).isOpen
         return isOpen == state.blocks.contains(.closed) ? "\(tag) was made wrongly" : nil
       case .skip(let tag):
         stages[tag] = .gone
@@ -78,7 +78,7 @@ struct ChildTableWalkTests {
       case .unpark(let tag):
         stages[tag] = .ready
         readyLine.append(tag)
-        offers = state.unpark(handles[tag], priority: .normal)
+        offers = state.unpark(handles[tag], priority: .normal) && state.canClaim
       case .settle(let tag):
         stages[tag] = .settled
         let settled = state.take(handles[tag])?.tag
@@ -88,8 +88,12 @@ struct ChildTableWalkTests {
         stages[tag] = .freed
         offers = state.freePlace(adding: [])
       case .close: return close()
-      case .setWidth(let width): offers = state.setWidth(width)
-      case .setSuspended(let isSuspended): offers = state.setSuspended(isSuspended)
+      case .setWidth(let width):
+        state.setWidth(width)
+        offers = state.canClaim
+      case .setSuspended(let isSuspended):
+        state.setSuspended(isSuspended)
+        offers = state.canClaim
       }
       if state.inFlight != inFlight { return "\(inFlight) in flight are counted as \(state.inFlight)" }
       return offers == mayClaim ? nil : "it says \(offers ?? false) where \(mayClaim) is right"
@@ -120,7 +124,7 @@ struct ChildTableWalkTests {
 
     private mutating func close() -> String? {
       let waiting = stages.indices.filter { stages[$0] == .ready || stages[$0] == .parked }
-      let closed = state.close().filter { $0.phase != .ours }.map(\.tag)
+      let closed = state.closeTags().filter { $0.phase != .ours }.map(\.tag)
       for tag in waiting { stages[tag] = .abandoned }
       for tag in line { stages[tag] = .gone }
       (line, readyLine) = ([], [])

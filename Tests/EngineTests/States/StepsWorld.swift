@@ -2,9 +2,9 @@ import Foundation
 
 @testable import CompositeOperations
 
-/// The environment of the state of a sequential composition: its delegate, the current child, and
-/// the actions of `SequentialSource`. Each step here is atomic under the lock.
-struct SequentialWorld {
+/// The environment of a table with steps: the form, the current child, and the actions of the
+/// composition. Each step here is atomic under the lock.
+struct StepsWorld {
   /// Where the sequence is.
   enum Stage: Int {
     case idle
@@ -38,13 +38,14 @@ struct SequentialWorld {
     case setSuspended(Bool)
   }
 
-  private(set) var state = SequentialState(records: SequentialRecords())
+  private(set) var state = ChildTable(.steps(areRecorded: true))
   private(set) var stage = Stage.idle
   /// How often it ended, how often the delegate was asked, how many children settled.
   private(set) var (ends, asks, settled) = (0, 0, 0)
   private(set) var endings: [OperationState.Ending] = []
   private(set) var wasCancelled = false
   private(set) var complaint: String?
+  var isSuspended: Bool { state.blocks.contains(.suspended) }
   private let joins: Bool
   private let maxCount: Int
 
@@ -55,11 +56,11 @@ struct SequentialWorld {
 
   var steps: [Step] {
     var steps: [Step] = wasCancelled ? [] : [.cancel]
-    steps += stage == .ended ? [] : [.cancelWaiting, .setSuspended(!state.isSuspended), .claim]
+    steps += stage == .ended ? [] : [.cancelWaiting, .setSuspended(!isSuspended), .claim]
     let endings = [OperationState.Ending.success, .failure, .cancelled].map { Step.settle($0) }
     switch stage {
     case .idle: steps += [.begin(cancelled: false), .begin(cancelled: true)]
-    case .asking: steps += state.count < maxCount ? [.answerChild, .answerNothing] : [.answerNothing]
+    case .asking: steps += state.stepCount < maxCount ? [.answerChild, .answerNothing] : [.answerNothing]
     case .claimed: steps += [.start, .park] + (joins ? [.join] : [])
     case .parked: steps.append(.meet)
     case .running, .joined: steps += endings + [.tell]
@@ -75,96 +76,94 @@ struct SequentialWorld {
     switch step {
     case .begin(let cancelled):
       wasCancelled = wasCancelled || cancelled
-      state.begin(cancelled: cancelled)
+      if state.begin(cancelled: cancelled) == wasCancelled { complain("it begins though it was cancelled, or not") }
       stage = wasCancelled ? .unwinding : .waitsForTurn
     case .claim: claim()
     case .answerChild:
-      switch state.begin(Operation(), ownership: joins ? .unknown : .ours) {
-      case .abandon: stage = .abandoned
-      case .hold:
-        if !state.isSuspended { complain("a child is held back though nothing is suspended") }
-        stage = .waitsForTurn
-      case .launch:
-        if state.isSuspended { complain("a child starts while suspended") }
-        stage = .claimed
+      let (blocks, _) = state.stepMade(Operation(), joins ? .claimed : .ours)
+      if blocks.contains(.closed) != wasCancelled || blocks.contains(.suspended) != isSuspended {
+        complain("a child is made with \(blocks)")
       }
+      stage = wasCancelled ? .abandoned : isSuspended ? .waitsForTurn : .claimed
     case .answerNothing:
-      state.end()
+      state.endSteps()
       end()
     case .start: start()
     case .park:
-      if joins, state.ownership != .ours, !state.setOwnership(.ours) { return stage = .abandoned }
-      stage = state.wait() ? .parked : .abandoned
+      if joins, state.step.phase != .ours, !state.mark(state.stepCount, .ours) { return stage = .abandoned }
+      stage = state.mark(state.stepCount, .waiting) ? .parked : .abandoned
     case .join:
-      if state.setOwnership(.theirs) { return stage = .joined }
-      state.leave()
+      if state.mark(state.stepCount, .joined) { return stage = .joined }
+      state.endSteps()
       end()
     case .meet:
-      if state.unwait(state.count) { stage = .waitsForTurn } else { complain("the child that waits is forgotten") }
+      if state.unpark(state.stepCount, priority: .normal) { stage = .waitsForTurn } else { complain("the child that waits is forgotten") }
     case .tell:
-      if !state.tellSettled(state.count) { complain("a child that settled is not told of") }
+      if !state.tellStep(state.stepCount) { complain("a child that settled is not told of") }
       stage = .telling
     case .settle(let ending): settle(ending)
     case .unwind(let hasChild): unwind(hasChild: hasChild)
     case .cancel: cancel()
     case .cancelWaiting:
-      let child = state.cancelWaiting()
-      let isWaiting = stage == .parked || stage == .waitsForTurn && state.phase == .launchable
+      let child = state.cancelWaitingStep()
+      let isWaiting = stage == .parked || stage == .waitsForTurn && state.step.phase == .ready
       if (child != nil) != isWaiting { complain("\(child == nil ? "no" : "a") child waits in \(stage)") }
     case .setSuspended(let isSuspended): state.setSuspended(isSuspended)
     }
   }
 
   private mutating func start() {
-    if !joins || state.ownership == .ours { return stage = .running }
-    stage = state.setOwnership(.ours) ? .running : .abandoned
+    if !joins || state.step.phase == .ours { return stage = .running }
+    stage = state.mark(state.stepCount, .ours) ? .running : .abandoned
     if stage == .running, wasCancelled { complain("a child starts that the cancel did not reach") }
   }
 
   private mutating func claim() {
-    switch state.claim() {
+    switch state.claimStep() {
+    case .next, .end: complain("a claim ends")
     case .nothing:
-      if stage == .waitsForTurn, !state.isSuspended { complain("its turn is not taken") }
+      if stage == .waitsForTurn, !isSuspended { complain("its turn is not taken") }
     case .ask(let previous, let count):
       if stage != .waitsForTurn { complain("the delegate is asked in \(stage)") }
       if wasCancelled { complain("the delegate is asked after the cancel") }
-      if state.isSuspended { complain("the delegate is asked while suspended") }
+      if isSuspended { complain("the delegate is asked while suspended") }
       if (previous == nil) != (settled == 0) || count != settled { complain("it is asked about number \(count)") }
       asks += 1
       stage = .asking
     case .launch:
-      if stage != .waitsForTurn || wasCancelled || state.isSuspended { complain("a child starts in \(stage)") }
+      if stage != .waitsForTurn || wasCancelled || isSuspended { complain("a child starts in \(stage)") }
       stage = .claimed
     }
   }
 
   private mutating func settle(_ ending: OperationState.Ending) {
-    let number = state.count
-    let isTold: SequentialState.Settled
-    switch ending {
-    case .success: isTold = state.succeeded(number, number, claiming: false)
-    case .failure: isTold = state.settled(number, .failure(CancellationError()), claiming: false)
-    case .cancelled, .none: isTold = state.settled(number, .cancelled, claiming: false)
+    let number = state.stepCount
+    let next = state.stepEnded(number, claiming: false, isLast: false) { records in
+      switch ending {
+      case .success: records.append(number)
+      case .failure: records.append(.failure(CancellationError()), index: number - 1, name: nil)
+      case .cancelled, .none: records.append(.cancelled, index: number - 1, name: nil)
+      }
     }
     settled += 1
     endings.append(ending)
-    switch isTold {
-    case .proceed:
+    switch next {
+    case .next:
       if wasCancelled { complain("it goes on after the cancel") }
       stage = .waitsForTurn
     case .end:
       if !wasCancelled { complain("it ends though nobody cancelled it") }
       end()
-    case .ignore: complain("a child that settled is ignored")
+    case .ask, .launch, .nothing: complain("a child that settled is ignored")
     }
   }
 
   private mutating func unwind(hasChild: Bool) {
     if hasChild {
-      state.unwind(Operation())
+      _ = state.stepMade(Operation(), .claimed)
       stage = .abandoned
     } else {
-      state.leave()
+      state.endSteps()
       end()
     }
   }
@@ -173,19 +172,20 @@ struct SequentialWorld {
     let wasCancelled = wasCancelled
     self.wasCancelled = wasCancelled || stage != .ended
     let expected: [Stage]
-    switch state.cancel() {
-    case .nothing where wasCancelled: return
-    case .nothing: expected = [.idle, .asking, .claimed, .telling, .ended]
-    case .cancel: expected = [.running, .claimed]
-    case .abandon:
+    switch state.cancelSteps()?.phase {
+    case nil where wasCancelled: return
+    case nil: expected = [.idle, .ended]
+    case .making, .claimed, .ended: expected = [.asking, .claimed, .telling]
+    case .ours: expected = [.running, .claimed]
+    case .waiting, .ready:
       expected = [.parked, .waitsForTurn]
       stage = expected.contains(stage) ? .abandoned : stage
       return
-    case .unwind:
+    case .listed:
       if stage != .waitsForTurn { complain("it unwinds in \(stage)") }
       stage = .unwinding
       return
-    case .leave:
+    case .joined:
       if stage != .joined { complain("it ends in \(stage)") }
       return end()
     }

@@ -6,7 +6,7 @@ import Testing
 
 /// A table whose children are known by their numbers.
 private final class NumberedTable {
-  var table = ChildTable()
+  var table = ChildTable(.tags)
   private var handles: [Int: Int] = [:]
 
   func handle(_ number: Int) -> Int { handles[number] ?? number << 32 }
@@ -38,14 +38,23 @@ private final class NumberedTable {
   func mark(_ number: Int, _ phase: ChildTable.Phase) -> Bool { table.mark(handle(number), phase) }
 
   func unpark(_ number: Int, priority: Operation.QueuePriority = .normal) -> Bool {
-    table.unpark(handle(number), priority: priority)
+    table.unpark(handle(number), priority: priority) && table.canClaim
   }
 
-  func owns(_ number: Int) -> Bool { table.owns(handle(number)) }
+  func owns(_ number: Int) -> Bool {
+    let phase = table.phase(of: handle(number))
+    return phase == .ours || phase.isHeld
+  }
 
-  func setWidth(_ width: Int) -> Bool { table.setWidth(width) }
+  func setWidth(_ width: Int) -> Bool {
+    table.setWidth(width)
+    return table.canClaim
+  }
 
-  func setSuspended(_ isSuspended: Bool) -> Bool { table.setSuspended(isSuspended) }
+  func setSuspended(_ isSuspended: Bool) -> Bool {
+    table.setSuspended(isSuspended)
+    return table.canClaim
+  }
 
   func freePlace(adding tags: [Int]) -> Bool { table.freePlace(adding: tags) }
 
@@ -53,7 +62,7 @@ private final class NumberedTable {
 
   func child(_ handle: Int) -> Operation? { table.child(handle) }
 
-  func close() -> [ChildTable.Entry] { table.close() }
+  func close() -> [ChildTable.Entry] { table.closeTags() }
 
   /// The tags of the children, by number.
   var tags: [Int: Int] {
@@ -63,15 +72,15 @@ private final class NumberedTable {
   var readyCount: Int { table.entries.count { $0.phase == .ready } }
 }
 
-@Suite("3.4 ChildTable")
-struct ChildTableTests {
+@Suite("3.4 ChildTable with tags")
+struct TagsTests {
   @Test("A new table has nothing to claim")
   func new_isEmpty() {
     let children = NumberedTable()
     let claim = children.claim()
     #expect(claim == nil)
     #expect(children.table.inFlight == 0 && children.table.width == .max && children.table.blocks.isEmpty)
-    #expect(children.table.isEmpty && children.tags.isEmpty && children.table.firstPriority == nil)
+    #expect(children.table.isExhausted && children.tags.isEmpty && children.table.firstPriority == nil)
   }
 
   @Test("Operations are claimed once, in order, and say whether there is more")
@@ -227,7 +236,7 @@ struct ChildTableTests {
     _ = children.table.add(tags: 1...1_000)
     _ = children.claimAll()
     for number in (1...1_000).reversed() { _ = children.settle(number) }
-    #expect(children.table.isEmpty && children.table.inFlight == 0)
+    #expect(children.table.isExhausted && children.table.inFlight == 0)
     _ = children.add(7, 8)
     let claims = children.claimAll()
     #expect(claims == ["1001 and more", "1002"])

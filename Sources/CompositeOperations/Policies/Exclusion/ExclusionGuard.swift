@@ -1,0 +1,55 @@
+import Foundation
+
+/// The guard of `exclusive`: an operation runs while it holds categories.
+struct ExclusionGuard: OperationGuard {
+  private let categories: [ExclusionCategory]
+  private let registry: ExclusionRegistry
+  private var reservation: ExclusionReservation?
+  private var answer: ExclusionRegistry.Answer?
+
+  init(_ categories: [ExclusionCategory], in registry: ExclusionRegistry) {
+    self.categories = categories
+    self.registry = registry
+  }
+
+  var kind: OperationKind { .exclusive }
+
+  /// Gets in line inside `start()`, so that operations stand in line in the order of their starts.
+  /// An operation that has to wait for a slot after that gets in line later. Otherwise operations
+  /// that have slots would wait for its categories, and keep it from getting a slot.
+  mutating func arrive(in source: GuardSource, for guarded: Operation) {
+    if !categories.isEmpty, source.environment.pool == nil { getInLine(in: source, for: guarded) }
+  }
+
+  private mutating func getInLine(in source: GuardSource, for guarded: Operation) {
+    let reservation = ExclusionReservation(
+      in: registry, for: guarded, named: source.ownerName, around: source.environment.held)
+    self.reservation = reservation
+    source.becomeHolder()
+    answer = registry.request(categories, for: reservation, place: source.ownPlace)
+  }
+
+  mutating func next(in source: GuardSource, for guarded: Operation, after previous: Operation?) -> WorkSource.Made? {
+    guard !categories.isEmpty else { return nil }
+    if reservation == nil { getInLine(in: source, for: guarded) }
+    switch answer.take() {
+    case .granted(let holdsMore):
+      if holdsMore { source.environment.held = reservation }
+      return nil
+    case .waiting:
+      guard let reservation else { return nil }
+      return .run(
+        ExclusionGate(reservation, to: categories, for: source.isOurs ? guarded : nil, in: source.environment))
+    case .refused(let error):
+      return .settle(.failure(error))
+    case nil:
+      if previous?.failure != nil || previous?.isCancelled == true { return previous.map { .settleLike($0) } }
+      source.environment.held = reservation
+      return nil
+    }
+  }
+
+  mutating func isOver(in source: GuardSource, _ verdict: Verdict) {
+    if let reservation = reservation.take() { registry.release(reservation) }
+  }
+}
