@@ -172,5 +172,7 @@ private final class DrivenSource: WorkSource, @unchecked Sendable {  // see the 
 
   override var progressShape: ProgressShape { .driven(countDone()) }
 
-  override func attempt(of tag: Int) -> Int { attempt(tag) }
+  override func attempt(of number: Int) -> Int {
+    waits.withLockIfMade { $0.told[number] }?.map(attempt) ?? 1
+  }
 }

@@ -14,6 +14,8 @@ struct Waits {
   /// The errors of children that cannot hold one themselves: plain ones in a circle of
   /// dependencies, and those that a queue holds.
   var refused: [Int: OperationError] = [:]
+  /// The tags, by number, of children whose end monitors are being notified of.
+  var told: [Int: Int] = [:]
   /// How often plain children were polled that are not ready for no known reason.
   var polls: [Int: Int] = [:]
 }

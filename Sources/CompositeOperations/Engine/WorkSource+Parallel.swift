@@ -231,7 +231,12 @@ extension WorkSource {
   final func taggedChildEnded(_ handle: Int, _ child: Operation, comesBack: Bool) {
     guard let (tag, released) = table.withLock({ $0.take(handle) }) else { return }
     withExtendedLifetime(released) {}
-    if !monitors.isEmpty { tellSettled(child, tag: handle) }
+    if !monitors.isEmpty {
+      let number = shownTag(handle)
+      waits.withLock { $0.told[number] = tag }
+      tellSettled(child, tag: handle)
+      waits.withLock { $0.told[number] = nil }
+    }
     // The place is freed after the driver was called, which may not want another start before.
     let tags = ThreadContext.current.runUserCode { ended(child, tag: tag) }
     // The caller takes one. The others need an offer: another lane of the queue may have found

@@ -200,7 +200,7 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
   /// A snapshot of the operations in the composition, for drawings. May be called on any thread.
   package var knownChildren: KnownChildren { currentChildren }
 
-  /// The number of the attempt that a child is, from 1, for timelines.
+  /// The number of the attempt that a child is, from 1. Timelines ask when the child has ended.
   package func attempt(of tag: Int) -> Int { 1 }
 
   // MARK: - What the owner tells of

@@ -273,24 +273,24 @@ private struct CircuitBreakerGuard: OperationGuard {
 
   var kind: OperationKind { .guarded }
 
-  mutating func next(in source: GuardSource, for guarded: Operation, after previous: Operation?) -> WorkSource.Made? {
+  mutating func next(_ turn: GuardTurn, after previous: Operation?) -> WorkSource.Made? {
     // What is around it has asked, and counts.
-    if source.environment.breakers.contains(ObjectIdentifier(breaker)) { return nil }
+    if turn.source.environment.breakers.contains(ObjectIdentifier(breaker)) { return nil }
     switch breaker.admit() {
     case .run(let ticket):
       self.ticket = ticket
-      source.environment.breakers.append(ObjectIdentifier(breaker))
+      turn.source.environment.breakers.append(ObjectIdentifier(breaker))
       return nil
     case .refuse(let retryAfter):
-      guard source.isOurs else { return nil }
+      guard turn.isOurs else { return nil }
       let error = CircuitBreakerError(
-        operationDescription: OperationError.describe(guarded, orNamed: source.ownerName), breakerName: breaker.name,
+        operationDescription: OperationError.describe(turn.guarded, orNamed: turn.ownerName), breakerName: breaker.name,
         retryAfter: retryAfter)
       return .settle(.failure(error))
     }
   }
 
-  mutating func isOver(in source: GuardSource, _ verdict: Verdict) {
+  mutating func isOver(in source: WorkSource, _ verdict: Verdict) {
     guard let ticket = ticket.take() else { return }
     source.runUserCode(.current) { breaker.ended(ticket, verdict) }
   }

@@ -1,75 +1,89 @@
 import Foundation
 
-/// What decides whether and when an operation may run. Each guard belongs to one operation, and one
-/// thread at a time uses it.
+/// What decides whether and when an operation may run. One thread at a time uses a guard.
 protocol OperationGuard {
   var kind: OperationKind { get }
 
   /// Called inside `start()` if there is no dependency to wait for.
-  mutating func arrive(in source: GuardSource, for guarded: Operation)
+  mutating func arrive(_ turn: GuardTurn)
 
   /// Returns the next step before the operation; nil if the operation may run. Called where
   /// operations run.
   ///
   /// - Parameter previous: the step that was returned last, which has settled; nil at first.
-  mutating func next(in source: GuardSource, for guarded: Operation, after previous: Operation?) -> WorkSource.Made?
+  mutating func next(_ turn: GuardTurn, after previous: Operation?) -> WorkSource.Made?
 
-  /// Called when the last child has finished, just before the owner settles.
-  mutating func isOver(in source: GuardSource, _ verdict: Verdict)
+  /// Called when the operation has finished or will not run, just before the owner settles.
+  mutating func isOver(in source: WorkSource, _ verdict: Verdict)
 }
 
 extension OperationGuard {
-  func arrive(in source: GuardSource, for guarded: Operation) {}
+  func arrive(_ turn: GuardTurn) {}
 }
 
-/// Runs one operation after its guard: the form of `condition`, `exclusive`, `limited` and
+/// What a guard knows when its turn comes.
+struct GuardTurn {
+  /// The composition that runs the guards. What a guard holds is noted in its environment.
+  let source: GuardSource
+  /// The operation that the guard is for.
+  let guarded: Operation
+  /// Whether the compositions around the operation start it. If not, other code does, and they only
+  /// wait for it.
+  let isOurs: Bool
+  fileprivate let index: Int
+
+  /// The name of the operation that the policy has returned, for errors.
+  var ownerName: String? { source.ownerName(ofGuard: index) }
+  /// The number of the ``Place`` in a line.
+  var place: Int { index == 0 ? source.ownPlace : Place.next() }
+  /// The operations that make the guard pointless when they are cancelled, or settled by other code.
+  var deciding: [Operation] { source.deciding(index) }
+}
+
+/// Runs one operation after its guards: the form of `condition`, `exclusive`, `limited` and
 /// `guarded`.
 ///
-/// The source waits for the operation's dependencies. Then it runs the steps that the guard puts
-/// before the operation, and the operation last. If the source ends before the operation starts, it
-/// settles the operation without running it.
+/// Each of them has one guard. When the outermost one of nested guards starts, it takes over the
+/// guards inside. It waits for the dependencies of all operations, so no guard holds anything
+/// meanwhile. Then it runs the guards, from the outside in. Then it gives them back, and runs its
+/// operation. If a guard refuses, its own composition settles.
 final class GuardSource: WorkSource, @unchecked Sendable {  // only the thread that begins, asks or ends uses the fields
   private enum Stage {
     case new
-    /// Waiting for the operation's dependencies.
+    /// A guard around this one runs the guard.
+    case lent
+    /// Waiting for dependencies.
     case waiting
-    /// Running the steps that the guard puts before the operation.
+    /// Running the guards.
     case guarding
+    /// The guard around this one has run the guard, which has refused with a verdict or let pass.
+    case returned(Verdict?)
     /// The operation was handed out, or settled without being run.
     case done
   }
 
-  private var stage = Stage.new
-  /// The operation and those inside its guards, the innermost last, until the wait for their
-  /// dependencies is over; and whether this source or a guard inside starts each.
-  private var chain: [(operation: Operation, isOurs: Bool)] = []
-  /// The dependencies of the owner.
-  private var dependenciesOfOwner: [Operation] = []
-  /// What was waited for; nil if nothing was. Of nested guards, the outermost one waits for the
-  /// dependencies of all, and shares this with the others. So no guard holds anything while it
-  /// waits for dependencies.
-  private var waited: Waited?
-  /// Whether this source starts the operation. If not, other code starts it, and this source only
-  /// waits for it.
-  private(set) var isOurs = false
-  /// Whether this guard is inside another one, which waits first.
-  private var isInside = false
-  /// Whether this guard has waited itself.
-  private var hasWaited = false
-  /// Whether an outer guard is taking over the operation of this guard. The striped lock guards
-  /// this field and `whenReturned`.
-  private var isLent = false
-  /// Called when the outer guard has returned the operation.
-  private var whenReturned: [@Sendable () -> Void] = []
-  private var guardian: any OperationGuard
-
-  /// The dependencies of nested guards, which the outermost one notes before the others run.
-  private final class Waited {
-    var dependencies: [Operation] = []
+  /// A guard inside.
+  private struct Inner {
+    let source: GuardSource
+    var guardian: any OperationGuard
+    let guarded: Operation
+    let isOurs: Bool
   }
 
-  /// The dependencies of the owner and of the operation, once the wait for them is over.
-  var dependencies: [Operation] { waited?.dependencies ?? dependenciesOfOwner }
+  // The striped lock guards these while the guard may be lent.
+  private var stage = Stage.new
+  /// Nil while the guard is lent.
+  private var guardian: (any OperationGuard)?
+  /// Whether this source starts the operation. If not, other code starts it, and this source only
+  /// waits for it.
+  private var isOurs = false
+
+  /// The guards inside that this one has taken over, from the outside in.
+  private var inner: [Inner] = []
+  /// Which guard has its turn: 0 for the own one.
+  private var turn = 0
+  /// The dependencies of the owner and of the guarded operations, once the wait for them is over.
+  private(set) var dependencies: [Operation] = []
 
   init(_ guarded: Operation, _ guardian: any OperationGuard) {
     self.guardian = guardian
@@ -77,147 +91,209 @@ final class GuardSource: WorkSource, @unchecked Sendable {  // only the thread t
   }
 
   override func start(_ owner: SettlingOperation) -> Bool {
-    if waited == nil, owner.mayHaveDependencies { dependenciesOfOwner = owner.dependencies }
-    let guarded = StripedLock.withLock(of: self) { isLent ? nil : wrapped.operation }
-    guard let guarded, !guarded.isDecided else { return true }
-    if stage == .new { takeOver(guarded) }
-    if !guarded.isDecided, unmet == nil { guardian.arrive(in: self, for: guarded) }
+    guard let guarded = wrappedOperation, !guarded.isDecided, takeOver(guarded) else { return true }
+    if owner.mayHaveDependencies { dependencies = owner.dependencies }
+    if !guarded.isDecided, unmet == nil { guardian?.arrive(turn(of: 0, guarded)) }
     return true
   }
 
-  private func takeOver(_ guarded: Operation) {
+  /// Takes over the operation and the guards inside it. Returns false if a guard around this one has
+  /// taken over this one.
+  private func takeOver(_ guarded: Operation) -> Bool {
+    let isFirst = StripedLock.withLock(of: self) {
+      guard case .new = stage else { return false }
+      stage = .waiting
+      return true
+    }
+    guard isFirst else { return false }
     isOurs = guarded.takeOver()
-    stage = .waiting
-    lookInside(guarded)
-  }
-
-  /// Finds the guards inside the operation, takes over their operations, and collects all
-  /// dependencies.
-  ///
-  /// Other code may settle an inner guard meanwhile. So the inner guard lends its operation, and
-  /// the thread that ends this guard leaves a lent operation alone.
-  private func lookInside(_ guarded: Operation) {
-    var lent: [(source: GuardSource, operation: Operation, isOurs: Bool)] = []
     var (operation, isOurs) = (guarded, isOurs)
-    while true {
-      guard isOurs, let source = (operation as? SettlingOperation)?.source as? GuardSource, let next = source.lend()
-      else { break }
-      isOurs = next.takeOver()
-      lent.append((source, next, isOurs))
-      operation = next
+    while isOurs, let source = (operation as? SettlingOperation)?.source as? GuardSource, let lent = source.lend() {
+      isOurs = lent.guarded.takeOver()
+      inner.append(Inner(source: source, guardian: lent.guardian, guarded: lent.guarded, isOurs: isOurs))
+      operation = lent.guarded
     }
-    // Usually there is nothing to wait for, and nothing to allocate. `afterWaiting` looks again.
-    if guarded.mayHaveDependencies || !lent.isEmpty {
-      chain = [(guarded, self.isOurs)] + lent.map { ($0.operation, $0.isOurs) }
-    }
-    guard !lent.isEmpty else { return }
-    let waited = Waited()
-    self.waited = waited
-    for (source, operation, isOurs) in lent where !source.takeBack(isOurs: isOurs, waited) && isOurs {
-      _ = abandon(operation, tag: 0, observer: SettlementAction {}, ThreadContext.current)
+    return true
+  }
+
+  private func lend() -> (guardian: any OperationGuard, guarded: Operation)? {
+    StripedLock.withLock(of: self) {
+      guard case .new = stage, let guarded = wrapped.operation, let guardian = guardian.take() else { return nil }
+      stage = .lent
+      return (guardian, guarded)
     }
   }
 
-  /// Notes the dependencies that were waited for, which may have changed meanwhile. Those of guards
-  /// around this one were noted by the outermost, unless this one has found further ones.
-  private func noteDependencies() {
-    guard !chain.isEmpty, !isInside || hasWaited else { return }
-    let all = chain.map(\.operation).filter(\.mayHaveDependencies).flatMap(\.dependencies)
-    let known = isInside ? Set(dependencies.map(ObjectIdentifier.init)) : []
-    let noted = (isInside ? dependencies : dependenciesOfOwner) + all.filter { !known.contains(ObjectIdentifier($0)) }
-    if isInside || waited == nil { waited = Waited() }
-    waited?.dependencies = noted
+  /// Gives the guards back that were taken over.
+  ///
+  /// - Parameter refusal: the verdict of the guard whose turn it is, if that has refused.
+  private func giveBack(_ refusal: Verdict? = nil) {
+    for (index, level) in inner.enumerated() {
+      let verdict = index == turn - 1 ? refusal : nil
+      let (isTaken, isThere) = level.source.takeBack(level.guardian, isOurs: level.isOurs, verdict)
+      // Other code has settled or started the operation of the guard meanwhile.
+      if !isTaken {
+        var guardian = level.guardian
+        guardian.isOver(in: self, .cancelled)
+      }
+      if !isThere, level.isOurs {
+        _ = abandon(level.guarded, tag: 0, observer: SettlementAction {}, ThreadContext.current)
+      }
+    }
+    inner = []
+  }
+
+  /// Returns whether the guard was taken back, and whether this source still has its operation.
+  private func takeBack(
+    _ guardian: any OperationGuard, isOurs: Bool, _ verdict: Verdict?
+  ) -> (isTaken: Bool, isThere: Bool) {
+    StripedLock.withLock(of: self) {
+      guard case .lent = stage else { return (false, wrapped.operation != nil) }
+      (self.guardian, self.isOurs, stage) = (guardian, isOurs, .returned(verdict))
+      return (true, true)
+    }
+  }
+
+  // MARK: - Steps
+
+  override func make(_ count: Int, after previous: Operation?, _ refusal: OperationError?) -> Made {
+    guard let guarded = wrappedOperation else { return .settle(.cancelled) }
+    if case .new = stage { _ = takeOver(guarded) }
+    switch StripedLock.withLock(of: self, { stage }) {
+    case .new, .waiting:
+      // The gate was cancelled, by `cancelAllOperations()` for example.
+      if previous?.isCancelled == true { return .settle(.cancelled) }
+      return afterWaiting(for: guarded, count)
+    case .guarding: return runGuards(for: guarded, after: previous, count)
+    case .returned(let verdict?): return .settle(verdict)
+    case .returned(nil): return handOut(guarded, count)
+    case .lent:
+      // The program has started an operation that it has composed: nothing holds this one back.
+      isOurs = true
+      return handOut(guarded, count)
+    case .done: return .settleLike(guarded)
+    }
+  }
+
+  private func afterWaiting(for guarded: Operation, _ count: Int) -> Made {
+    // All of them each time: a dependency may have been added to one that has waited.
+    if let unmet {
+      let (operation, isOurs) = operations(guarded)[unmet]
+      return .run(DependencyGate(of: operation, isOurs: isOurs, deciding: deciding(unmet)))
+    }
+    // What was waited for, which may have changed meanwhile.
+    for (operation, _) in operations(guarded) where operation.mayHaveDependencies {
+      dependencies += operation.dependencies
+    }
+    StripedLock.withLock(of: self) { stage = .guarding }
+    return runGuards(for: guarded, after: nil, count)
+  }
+
+  private func runGuards(for guarded: Operation, after previous: Operation?, _ count: Int) -> Made {
+    // Other code may have added it to a queue since it was taken over, which starts it.
+    if isOurs, (guarded as? SettlingOperation)?.waitsInQueue ?? guarded.isInQueue {
+      isOurs = false
+      giveBack()
+    }
+    var previous = previous
+    while turn <= inner.count, !isPointless(guarded) {
+      if let made = runGuard(turn(of: turn, guarded), after: previous) {
+        guard turn > 0, case .settle(let verdict) = made else { return made }
+        // That operation settles so, and with it those around it.
+        giveBack(verdict)
+        return handOut(guarded, count)
+      }
+      turn += 1
+      previous = nil
+    }
+    giveBack()
+    return handOut(guarded, count)
+  }
+
+  private func runGuard(_ turn: GuardTurn, after previous: Operation?) -> Made? {
+    if turn.index == 0 { return guardian?.next(turn, after: previous) }
+    // A copy, because the guard asks the turn, which reads the list.
+    var guardian = inner[turn.index - 1].guardian
+    defer { inner[turn.index - 1].guardian = guardian }
+    return guardian.next(turn, after: previous)
+  }
+
+  private func handOut(_ guarded: Operation, _ count: Int) -> Made {
+    StripedLock.withLock(of: self) { stage = .done }
+    lastTag = count + 1
+    return .run(isOurs ? guarded : SettlementGate(of: guarded))
+  }
+
+  // MARK: - The operations
+
+  /// The guarded operations, from the outside in.
+  private func operations(_ guarded: Operation) -> [(operation: Operation, isOurs: Bool)] {
+    [(guarded, isOurs)] + inner.map { ($0.guarded, $0.isOurs) }
   }
 
   /// The innermost operation that still waits for dependencies; nil if none does. What is decided
   /// waits for none, nor does what is inside of it.
   private var unmet: Int? {
-    chain.prefix { !$0.operation.isDecided }
-      .lastIndex { $0.operation.mayHaveDependencies && DependencyWait.isNeeded(for: $0.operation) }
+    guard let guarded = wrappedOperation else { return nil }
+    // Usually there is nothing to wait for, and nothing to allocate.
+    if inner.isEmpty { return !guarded.isDecided && guarded.waitsForDependencies ? 0 : nil }
+    return operations(guarded).prefix { !$0.operation.isDecided }.lastIndex { $0.operation.waitsForDependencies }
   }
 
-  private func lend() -> Operation? {
-    StripedLock.withLock(of: self) {
-      guard let operation = wrapped.operation, stage == .new else { return nil }
-      isLent = true
-      return operation
-    }
+  /// Whether the guard whose turn it is need not run: an operation that was cancelled needs no
+  /// guard, nor one that this source would start and that other code has settled.
+  private func isPointless(_ guarded: Operation) -> Bool {
+    if isOurs ? guarded.isDecided : guarded.isCancelled { return true }
+    return inner[..<turn].contains { $0.isOurs ? $0.guarded.isDecided : $0.guarded.isCancelled }
   }
 
-  /// Returns false if other code ended this guard meanwhile. Then the caller settles the operation.
-  private func takeBack(isOurs: Bool, _ waited: Waited) -> Bool {
-    var whenReturned: [@Sendable () -> Void] = []
-    let goesOn = StripedLock.withLock(of: self) {
-      isLent = false
-      swap(&whenReturned, &self.whenReturned)
-      guard wrapped.operation != nil else { return false }
-      self.isOurs = isOurs
-      self.waited = waited
-      isInside = true
-      stage = .waiting
-      return true
-    }
-    for action in whenReturned { action() }
-    return goesOn
+  private func turn(of index: Int, _ guarded: Operation) -> GuardTurn {
+    if index == 0 { return GuardTurn(source: self, guarded: guarded, isOurs: isOurs, index: 0) }
+    return GuardTurn(
+      source: self, guarded: inner[index - 1].guarded, isOurs: inner[index - 1].isOurs, index: index)
   }
 
-  /// Calls `action` when the operation of this guard is returned. Returns false if it is not lent.
-  func callWhenReturned(_ action: @escaping @Sendable () -> Void) -> Bool {
-    StripedLock.withLock(of: self) {
-      if isLent { whenReturned.append(action) }
-      return isLent
-    }
+  fileprivate func ownerName(ofGuard index: Int) -> String? {
+    index == 0 ? ownerName : index == 1 ? wrappedOperation?.name : inner[index - 2].guarded.name
   }
 
-  override func make(_ count: Int, after previous: Operation?, _ refusal: OperationError?) -> Made {
-    let (operation, isLent) = StripedLock.withLock(of: self) { (wrapped.operation, self.isLent) }
-    // Happens only if the program starts an operation that it has composed.
-    if isLent { return .run(ReturnGate(self)) }
-    guard let guarded = operation else { return .settle(.cancelled) }
-    switch stage {
-    case .new:
-      takeOver(guarded)
-      return afterWaiting(for: guarded, count)
-    case .waiting:
-      // The gate was cancelled, by `cancelAllOperations()` for example.
-      if previous?.isCancelled == true { return .settle(.cancelled) }
-      return afterWaiting(for: guarded, count)
-    case .guarding:
-      return afterGuarding(guarded, previous, count)
-    case .done:
-      return .settleLike(guarded)
-    }
+  /// The operations down to that of a guard, without those that other code starts.
+  fileprivate func deciding(_ index: Int) -> [Operation] {
+    guard let guarded = wrappedOperation else { return [] }
+    return operations(guarded)[...index].filter(\.isOurs).map(\.operation)
   }
 
-  private func afterWaiting(for guarded: Operation, _ count: Int) -> Made {
-    // One may have been added since the operation was taken over.
-    if chain.isEmpty, guarded.mayHaveDependencies { chain = [(guarded, isOurs)] }
-    // All of them each time: a dependency may have been added to one that has waited.
-    if let unmet {
-      hasWaited = true
-      let deciding = chain[...unmet].filter(\.isOurs).map(\.operation)
-      return .run(DependencyGate(of: chain[unmet].operation, isOurs: chain[unmet].isOurs, deciding: deciding))
-    }
-    noteDependencies()
-    chain = []
-    stage = .guarding
-    return afterGuarding(guarded, nil, count)
-  }
-
-  private func afterGuarding(_ guarded: Operation, _ previous: Operation?, _ count: Int) -> Made {
-    // Other code may have added it to a queue since it was taken over, which starts it.
-    if isOurs, (guarded as? SettlingOperation)?.waitsInQueue ?? guarded.isInQueue { isOurs = false }
-    // An operation that was cancelled needs no further guard, nor one that this source would start
-    // and that other code has settled.
-    let isOver = isOurs ? guarded.isDecided : guarded.isCancelled
-    if !isOver, let step = guardian.next(in: self, for: guarded, after: previous) { return step }
-    stage = .done
-    lastTag = count + 1
-    return .run(isOurs ? guarded : SettlementGate(of: guarded))
-  }
+  // MARK: - The end
 
   /// Nil: ``conclude(_:count:)`` settles the operation.
   override func discard() -> Operation? { nil }
+
+  override func conclude(_ verdict: Verdict, count: Int) {
+    giveBack()
+    if let wrapped = wrappedOperation { noteName(of: wrapped, tag: 1) }
+    let (operation, last) = StripedLock.withLock(of: self) {
+      defer { stage = .done }
+      return (wrapped.operation.take(), stage)
+    }
+    let isOurs =
+      switch last {
+      case .new: operation?.takeOver() == true
+      case .waiting, .guarding, .returned: self.isOurs
+      // Who has borrowed the guard settles the operation.
+      case .lent, .done: false
+      }
+    guard let operation, isOurs else { return settle(verdict) }
+    let afterwards = SettlementAction { [self] in settle(verdict) }
+    if abandon(operation, tag: 0, observer: afterwards, ThreadContext.current) { settle(verdict) }
+  }
+
+  private func settle(_ verdict: Verdict) {
+    dependencies = []
+    guardian?.isOver(in: self, verdict)
+    settleOwner(verdict)
+  }
+
+  // MARK: - What is shown
 
   /// Guards do not count as earlier work.
   override var knownChildren: KnownChildren {
@@ -231,23 +307,6 @@ final class GuardSource: WorkSource, @unchecked Sendable {  // only the thread t
     if let gate = child as? SettlementGate { return gate.operation }
     return child === wrappedOperation && !(child is DelayOperation) ? child : nil
   }
-
-  override func conclude(_ verdict: Verdict, count: Int) {
-    if let wrapped = wrappedOperation { noteName(of: wrapped, tag: 1) }
-    let (operation, isLent) = StripedLock.withLock(of: self) { (wrapped.operation.take(), self.isLent) }
-    guard let guarded = operation, !isLent, stage != .done, stage == .new ? guarded.takeOver() : isOurs else {
-      return settle(verdict)
-    }
-    stage = .done
-    let afterwards = SettlementAction { [self] in settle(verdict) }
-    if abandon(guarded, tag: 0, observer: afterwards, ThreadContext.current) { settle(verdict) }
-  }
-
-  private func settle(_ verdict: Verdict) {
-    (dependenciesOfOwner, waited, chain) = ([], nil, [])
-    guardian.isOver(in: self, verdict)
-    settleOwner(verdict)
-  }
 }
 
 extension Operation {
@@ -257,27 +316,9 @@ extension Operation {
     isCancelled || (self as? SettlingOperation).map { $0.state.current.phase > .executing } ?? isFinished
   }
 
+  fileprivate var waitsForDependencies: Bool { mayHaveDependencies && DependencyWait.isNeeded(for: self) }
+
   fileprivate var mayHaveDependencies: Bool {
     (self as? SettlingOperation)?.state.current.has(.hasDependencies) ?? true
-  }
-}
-
-/// A gate that waits until a guard has its operation back.
-private final class ReturnGate: GateOperation, @unchecked Sendable {  // immutable
-  private let lender: GuardSource
-
-  init(_ lender: GuardSource) {
-    self.lender = lender
-    super.init()
-  }
-
-  override var purpose: String { "waits for its turn" }
-
-  override func main() {
-    if !lender.callWhenReturned({ [self] in finish() }) { finish() }
-  }
-
-  override func didCancel() {
-    finish()
   }
 }

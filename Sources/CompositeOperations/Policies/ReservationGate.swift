@@ -15,16 +15,13 @@ class ReservationGate: GateOperation, @unchecked Sendable {  // locked, or immut
   }
 
   private let environment: ExecutionEnvironment
-  private let guarded: Operation?
+  /// If one of these is cancelled, or settled by other code, the reservation leaves the line at once.
+  private let deciding: [Operation]
   private let wait = LockBox(Wait.new)
 
-  /// - Parameters:
-  ///   - guarded: the operation of the composition that the reservation is for. If it is cancelled,
-  ///     the reservation leaves the line at once.
-  ///   - environment: the environment of the composition.
-  init(for guarded: Operation?, in environment: ExecutionEnvironment) {
-    self.guarded = guarded
-    self.environment = environment
+  init(_ turn: GuardTurn) {
+    deciding = turn.deciding
+    environment = turn.source.environment
     super.init()
   }
 
@@ -46,7 +43,7 @@ class ReservationGate: GateOperation, @unchecked Sendable {  // locked, or immut
   }
 
   override final func main() {
-    if let guarded { pass(whenDecided: guarded) { [weak self] in self?.giveUp() } }
+    for operation in deciding { pass(whenDecided: operation) { [weak self] in self?.giveUp() } }
     begin()
     guard attach() else { return pass() }
     if isCancelled { giveUp() }

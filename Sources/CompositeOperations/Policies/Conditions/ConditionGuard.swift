@@ -19,20 +19,20 @@ struct ConditionGuard: OperationGuard {
 
   var kind: OperationKind { .condition }
 
-  mutating func next(in source: GuardSource, for guarded: Operation, after previous: Operation?) -> WorkSource.Made? {
+  mutating func next(_ turn: GuardTurn, after previous: Operation?) -> WorkSource.Made? {
     switch stage {
     case .new:
       guard let condition else { return nil }
-      let context = ConditionContext(operation: guarded, dependencies: source.dependencies)
+      let context = ConditionContext(operation: turn.guarded, dependencies: turn.source.dependencies)
       self.context = context
       stage = .preparing
       let prerequisites = condition.prerequisites(context)
-      guard !prerequisites.isEmpty else { return evaluate(in: source, for: guarded) }
-      Prerequisites.requireIndependence(of: prerequisites, from: guarded)
-      return run(Prerequisites.operation(running: prerequisites), in: source, for: guarded)
+      guard !prerequisites.isEmpty else { return evaluate(turn) }
+      Prerequisites.requireIndependence(of: prerequisites, from: turn.guarded)
+      return run(Prerequisites.operation(running: prerequisites), turn)
     case .preparing:
       if previous?.isCancelled == true { return .settle(.cancelled) }
-      return evaluate(in: source, for: guarded)
+      return evaluate(turn)
     case .evaluating:
       if case .success = previous?.anyOutcome { return nil }
       if let substitute, previous?.failure != nil { return .settle(.success(substitute)) }
@@ -40,24 +40,24 @@ struct ConditionGuard: OperationGuard {
     }
   }
 
-  private mutating func evaluate(in source: GuardSource, for guarded: Operation) -> WorkSource.Made? {
+  private mutating func evaluate(_ turn: GuardTurn) -> WorkSource.Made? {
     guard let context = context.take(), let condition = condition.take() else { return nil }
     stage = .evaluating
-    let evaluation = ConditionEvaluation(condition, context, of: source.ownerName, isLeftAlone: !source.isOurs)
-    return run(evaluation, in: source, for: guarded)
+    let evaluation = ConditionEvaluation(condition, context, of: turn.ownerName, isLeftAlone: !turn.isOurs)
+    return run(evaluation, turn)
   }
 
   /// Runs a preparation. Cancels it when the guarded operation is cancelled, or settled by other
   /// code, because the preparation is then no longer needed.
-  private func run(
-    _ preparation: SettlingOperation, in source: GuardSource, for guarded: Operation
-  ) -> WorkSource.Made {
+  private func run(_ preparation: SettlingOperation, _ turn: GuardTurn) -> WorkSource.Made {
     // The operation keeps the preparation until it starts or is decided.
-    if source.isOurs { (guarded as? SettlingOperation)?.setWhenDecidedUnstarted { preparation.cancel() } }
+    for case let operation as SettlingOperation in turn.deciding {
+      operation.setWhenDecidedUnstarted { preparation.cancel() }
+    }
     return .run(preparation)
   }
 
-  mutating func isOver(in source: GuardSource, _ verdict: Verdict) {
+  mutating func isOver(in source: WorkSource, _ verdict: Verdict) {
     condition = nil
     context = nil
   }

@@ -17,39 +17,38 @@ struct ExclusionGuard: OperationGuard {
   /// Gets in line inside `start()`, so that operations stand in line in the order of their starts.
   /// An operation that has to wait for a slot after that gets in line later. Otherwise operations
   /// that have slots would wait for its categories, and keep it from getting a slot.
-  mutating func arrive(in source: GuardSource, for guarded: Operation) {
-    if !categories.isEmpty, source.environment.pool == nil { getInLine(in: source, for: guarded) }
+  mutating func arrive(_ turn: GuardTurn) {
+    if !categories.isEmpty, turn.source.environment.pool == nil { getInLine(turn) }
   }
 
-  private mutating func getInLine(in source: GuardSource, for guarded: Operation) {
+  private mutating func getInLine(_ turn: GuardTurn) {
     let reservation = ExclusionReservation(
-      in: registry, for: guarded, named: source.ownerName, around: source.environment.held)
+      in: registry, for: turn.guarded, named: turn.ownerName, around: turn.source.environment.held)
     self.reservation = reservation
-    source.becomeHolder()
-    answer = registry.request(categories, for: reservation, place: source.ownPlace)
+    turn.source.becomeHolder()
+    answer = registry.request(categories, for: reservation, place: turn.place)
   }
 
-  mutating func next(in source: GuardSource, for guarded: Operation, after previous: Operation?) -> WorkSource.Made? {
+  mutating func next(_ turn: GuardTurn, after previous: Operation?) -> WorkSource.Made? {
     guard !categories.isEmpty else { return nil }
-    if reservation == nil { getInLine(in: source, for: guarded) }
+    if reservation == nil { getInLine(turn) }
     switch answer.take() {
     case .granted(let holdsMore):
-      if holdsMore { source.environment.held = reservation }
+      if holdsMore { turn.source.environment.held = reservation }
       return nil
     case .waiting:
       guard let reservation else { return nil }
-      return .run(
-        ExclusionGate(reservation, to: categories, for: source.isOurs ? guarded : nil, in: source.environment))
+      return .run(ExclusionGate(reservation, to: categories, turn))
     case .refused(let error):
       return .settle(.failure(error))
     case nil:
       if previous?.failure != nil || previous?.isCancelled == true { return previous.map { .settleLike($0) } }
-      source.environment.held = reservation
+      turn.source.environment.held = reservation
       return nil
     }
   }
 
-  mutating func isOver(in source: GuardSource, _ verdict: Verdict) {
+  mutating func isOver(in source: WorkSource, _ verdict: Verdict) {
     if let reservation = reservation.take() { registry.release(reservation) }
   }
 }

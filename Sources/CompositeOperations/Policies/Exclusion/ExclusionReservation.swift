@@ -55,12 +55,11 @@ final class ExclusionGate: ReservationGate, @unchecked Sendable {  // immutable
 
   /// - Parameter categories: the categories that the reservation asks for.
   init(
-    _ reservation: ExclusionReservation, to categories: [ExclusionCategory], for guarded: Operation?,
-    in environment: ExecutionEnvironment
+    _ reservation: ExclusionReservation, to categories: [ExclusionCategory], _ turn: GuardTurn
   ) {
     self.reservation = reservation
     self.categories = categories
-    super.init(for: guarded, in: environment)
+    super.init(turn)
   }
 
   override var purpose: String { "waits for \(GateOperation.list(categories.map(\.name)))" }

@@ -18,38 +18,38 @@ struct LimitGuard: OperationGuard {
 
   /// Gets in line inside `start()`, so that operations stand in line in the order of their starts.
   /// An operation that has to wait for a slot after that gets in line later, as with `exclusive`.
-  mutating func arrive(in source: GuardSource, for guarded: Operation) {
-    if source.environment.pool == nil { getInLine(in: source) }
+  mutating func arrive(_ turn: GuardTurn) {
+    if turn.source.environment.pool == nil { getInLine(turn) }
   }
 
-  private mutating func getInLine(in source: GuardSource) {
-    let reservation = LimitReservation(in: limit, weight: weight, around: source.environment.held)
+  private mutating func getInLine(_ turn: GuardTurn) {
+    let reservation = LimitReservation(in: limit, weight: weight, around: turn.source.environment.held)
     self.reservation = reservation
-    source.becomeHolder()
-    limit.request(reservation, place: source.ownPlace)
+    turn.source.becomeHolder()
+    limit.request(reservation, place: turn.place)
   }
 
-  mutating func next(in source: GuardSource, for guarded: Operation, after previous: Operation?) -> WorkSource.Made? {
-    if reservation == nil { getInLine(in: source) }
+  mutating func next(_ turn: GuardTurn, after previous: Operation?) -> WorkSource.Made? {
+    if reservation == nil { getInLine(turn) }
     guard let reservation else { return nil }
     switch limit.standing(of: reservation) {
     case .granted:
       if previous?.isCancelled == true { return .settle(.cancelled) }
-      source.environment.held = reservation
+      turn.source.environment.held = reservation
       return nil
     case .refused(let greatestWeight):
       let error = LimitError(
-        operationDescription: OperationError.describe(guarded, orNamed: source.ownerName), limitName: limit.name,
-        weight: weight, greatestWeight: greatestWeight, isLeftAlone: !source.isOurs)
+        operationDescription: OperationError.describe(turn.guarded, orNamed: turn.ownerName), limitName: limit.name,
+        weight: weight, greatestWeight: greatestWeight, isLeftAlone: !turn.isOurs)
       return .settle(.failure(error))
     case .waiting:
       // The gate was cancelled.
       if previous != nil { return .settle(.cancelled) }
-      return .run(LimitGate(reservation, for: source.isOurs ? guarded : nil, in: source.environment))
+      return .run(LimitGate(reservation, turn))
     }
   }
 
-  mutating func isOver(in source: GuardSource, _ verdict: Verdict) {
+  mutating func isOver(in source: WorkSource, _ verdict: Verdict) {
     if let reservation = reservation.take() { limit.release(reservation) }
   }
 }

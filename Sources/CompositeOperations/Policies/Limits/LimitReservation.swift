@@ -29,9 +29,9 @@ final class LimitReservation: Reservation, @unchecked Sendable {  // guarded by 
 final class LimitGate: ReservationGate, @unchecked Sendable {  // immutable
   private let reservation: LimitReservation
 
-  init(_ reservation: LimitReservation, for guarded: Operation?, in environment: ExecutionEnvironment) {
+  init(_ reservation: LimitReservation, _ turn: GuardTurn) {
     self.reservation = reservation
-    super.init(for: guarded, in: environment)
+    super.init(turn)
   }
 
   override var purpose: String {
