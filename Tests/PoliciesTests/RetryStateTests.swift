@@ -136,7 +136,7 @@ struct RetryStateTests {
     #expect(delays(policy).allSatisfy { $0 >= .zero && $0 <= .seconds(1) })
   }
 
-  @Test("Full jitter lies between zero and the backoff, and uses all of that; the same source gives the same delays")
+  @Test("Full jitter lies between zero and the backoff, and uses all of that; the same composition gives the same delays")
   func jitter_isFull() {
     var policy = RetryPolicy(
       maxAttempts: .max, backoff: .constant(.seconds(8)), maxDelay: .seconds(4), jitter: .full,
@@ -174,7 +174,7 @@ struct RetryStateTests {
     func next() -> UInt64 { number }
   }
 
-  @Test("A random source that always returns the same gives a delay, from none to all of it")
+  @Test("A random composition that always returns the same gives a delay, from none to all of it")
   func randomSource_isConstant_givesDelays() {
     for (number, delay) in [(UInt64.min, Duration.zero), (UInt64.max, .seconds(1))] {
       var policy = RetryPolicy(maxAttempts: 2, backoff: .constant(.seconds(1)), jitter: .full)

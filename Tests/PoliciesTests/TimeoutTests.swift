@@ -268,7 +268,7 @@ struct TimeoutTests {
 
   /// Whether a timer has done its part, on its own thread: no event tells that.
   private func isExpired(_ timed: SettlingOperation) -> Bool {
-    if case .expired = (timed.source as? TimeoutSource)?.time.withLock({ $0.phase }) { true } else { false }
+    if case .expired = (timed.composition as? TimeoutForm)?.time.withLock({ $0.phase }) { true } else { false }
   }
 
   /// Counts how often it is asked whether it has finished.

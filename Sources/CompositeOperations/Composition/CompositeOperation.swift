@@ -41,7 +41,7 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   /// `()`.
   public typealias Value = [any Sendable]
 
-  private final let work: WorkSource
+  private final let work: Composition
   private final let operationQueue: OperationQueue?
   // Guarded by the striped lock.
   private final var storedCompletion: (@Sendable (Outcome<Value>) -> Void)?
@@ -63,7 +63,7 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   ///   - operationQueue: where the children run; nil for where those of the parent composite run,
   ///     or for worker threads.
   public init(operations: [Operation], operationQueue: OperationQueue? = nil) {
-    self.work = ParallelCompositeSource(operations)
+    self.work = ParallelForm(operations)
     self.operationQueue = operationQueue
     super.init(flags: [.needsNoSlot, .beginsInMain])
   }
@@ -75,7 +75,7 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
   ///   - operationQueue: where the children run and the delegate is called; nil for where the
   ///     children of the parent composite run, or for worker threads.
   public init(sequence: sending any Sequence, operationQueue: OperationQueue? = nil) {
-    self.work = SequentialCompositeSource(sequence)
+    self.work = SequenceForm(sequence)
     self.operationQueue = operationQueue
     super.init(flags: [.needsNoSlot, .beginsInMain])
   }
@@ -163,11 +163,11 @@ open class CompositeOperation: SettlingOperation, ComposableOperation, @unchecke
     work.cancel()
   }
 
-  package override final var composition: Composition? { work }
+  package override final var compositionBase: CompositionBase? { work }
 
-  private final var parallel: ParallelCompositeSource? { work as? ParallelCompositeSource }
+  private final var parallel: ParallelForm? { work as? ParallelForm }
 
-  private final var sequential: SequentialCompositeSource? { work as? SequentialCompositeSource }
+  private final var sequential: SequenceForm? { work as? SequenceForm }
 
   // MARK: - Outcome
 

@@ -2,21 +2,21 @@ import Foundation
 
 /// The operation that `then`, `zip`, the policies and similar methods return.
 ///
-/// Its source decides how it settles. When other code settles it, it stops waiting at once and
+/// Its composition decides how it settles. When other code settles it, it stops waiting at once and
 /// cancels the children that run; children that have not started never run.
 package final class ComposedOperation<Value: Sendable>: SimpleOperation<Value>, @unchecked Sendable {  // immutable
-  private let work: WorkSource
+  private let work: Composition
   private let operationQueue: OperationQueue?
 
   /// - Parameter operationQueue: where the children run; nil for where those of the parent
   ///   composition run.
-  init(_ source: WorkSource, operationQueue: OperationQueue? = nil) {
-    work = source
+  init(_ composition: Composition, operationQueue: OperationQueue? = nil) {
+    work = composition
     self.operationQueue = operationQueue
     super.init(flags: .needsNoSlot)
   }
 
-  package override var composition: Composition? { work }
+  package override var compositionBase: CompositionBase? { work }
 
   package override class var typeDescription: String { "\(SimpleOperation<Value>.self)" }
 

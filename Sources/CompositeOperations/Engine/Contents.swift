@@ -2,7 +2,7 @@ import Foundation
 
 // Looks at the operations inside a composition that has not started.
 
-extension WorkSource {
+extension Composition {
   /// The dependency of the owner that is inside it and that no other code starts.
   final func unstartedContent(awaitedBy owner: SettlingOperation) -> Operation? {
     guard !owner.state.current.has(.cancelled) else { return nil }
@@ -13,8 +13,8 @@ extension WorkSource {
     var rest = contents
     while let next = rest.popLast() {
       if identifiers.contains(ObjectIdentifier(next)) { return next }
-      guard let source = (next as? SettlingOperation)?.source, !next.isTaken else { continue }
-      if seen.insert(ObjectIdentifier(next)).inserted { rest += source.contents }
+      guard let composition = (next as? SettlingOperation)?.composition, !next.isTaken else { continue }
+      if seen.insert(ObjectIdentifier(next)).inserted { rest += composition.contents }
     }
     return nil
   }
@@ -34,15 +34,15 @@ extension SettlingOperation {
     var blocked: [Operation] = []
     var seen: Set<ObjectIdentifier> = []
     // Each composition on the way in, and what is left to look at inside it.
-    var path: [(composition: SettlingOperation, rest: ArraySlice<Operation>)] = []
-    func enter(_ composition: SettlingOperation) -> Bool {
-      let state = composition.state.current
-      guard state.phase == .pending, !state.has([.cancelled, .canBegin]), let source = composition.source else {
+    var path: [(operation: SettlingOperation, rest: ArraySlice<Operation>)] = []
+    func enter(_ operation: SettlingOperation) -> Bool {
+      let state = operation.state.current
+      guard state.phase == .pending, !state.has([.cancelled, .canBegin]), let composition = operation.composition else {
         return false
       }
-      let contents = source.traits.contains(.beginsAtOnce) ? [] : source.contents
+      let contents = composition.traits.contains(.beginsAtOnce) ? [] : composition.contents
       guard !contents.isEmpty else { return false }
-      if seen.insert(ObjectIdentifier(composition)).inserted { path.append((composition, contents[...])) }
+      if seen.insert(ObjectIdentifier(operation)).inserted { path.append((operation, contents[...])) }
       return true
     }
     guard enter(self) else { return [] }
@@ -51,13 +51,13 @@ extension SettlingOperation {
         path.removeLast()
         continue
       }
-      if next.isBlocked(joins: last.composition.source.map { !$0.isList || $0.joins } ?? true) {
+      if next.isBlocked(joins: last.operation.composition.map { !$0.isList || $0.joins } ?? true) {
         blocked.append(next)
       } else if let own = next as? SettlingOperation, !own.isTaken, enter(own) {
         continue
       } else {
         // Each is looked at once, however deeply compositions with limits nest.
-        for step in path { step.composition.state.apply { $0.note(.canBegin) } }
+        for step in path { step.operation.state.apply { $0.note(.canBegin) } }
         return []
       }
     }

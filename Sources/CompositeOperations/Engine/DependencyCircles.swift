@@ -148,13 +148,13 @@ struct DependencyCircles {
       own?.state.apply { $0.note(.searched) }
       guard !operation.isFinished else { return [] }
       // It settles with the first success, so no single child can hold it back.
-      let source = own?.source?.succeedsFirst == true ? nil : own?.source
+      let composition = own?.composition?.succeedsFirst == true ? nil : own?.composition
       var awaited: [Operation] = []
       if operation.isExecuting {
-        source?.forEachChild { child, _ in awaited.append(child) }
+        composition?.forEachChild { child, _ in awaited.append(child) }
       } else if !operation.isCancelled {
         // A cancel makes it ready, whatever its dependencies.
-        awaited = operation.dependencies + (source?.contents ?? [])
+        awaited = operation.dependencies + (composition?.contents ?? [])
       }
       return awaited.filter { !$0.isFinished }
     }
@@ -174,8 +174,8 @@ extension Operation {
 }
 
 extension SettlingOperation {
-  /// Whether this is the composition that `source` runs.
-  func isExecuting(_ source: WorkSource) -> Bool {
-    state.current.has(.needsNoSlot) && self.source === source
+  /// Whether this is the operation of `composition`.
+  func isExecuting(_ composition: Composition) -> Bool {
+    state.current.has(.needsNoSlot) && self.composition === composition
   }
 }

@@ -37,7 +37,7 @@ final class DependencyWait: SettlementObserver {
   static func isNeeded(for operation: Operation) -> Bool {
     guard operation.dependencies.contains(where: { !$0.isFinished }) else { return false }
     guard let own = operation as? SettlingOperation else { return true }
-    return own.composition?.content(awaitedBy: own) == nil
+    return own.compositionBase?.content(awaitedBy: own) == nil
   }
 
   func begin() {

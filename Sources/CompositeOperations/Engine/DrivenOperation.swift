@@ -49,7 +49,7 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
   private let driver: Driver
   private let operationQueue: OperationQueue?
   // Set once, before the operation can be started.
-  private var driven: DrivenSource!
+  private var driven: DrivenForm!
   private let phase = LockBox(Phase.idle)
 
   private enum Phase {
@@ -60,7 +60,7 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
     self.driver = driver
     self.operationQueue = operationQueue
     super.init(flags: .needsNoSlot)
-    driven = DrivenSource { [weak self] tag in
+    driven = DrivenForm { [weak self] tag in
       guard let self else { return nil }
       return driver.makeOperation(self, tag)
     } whenEnded: { [weak self] operation, tag in
@@ -75,7 +75,7 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
 
   package override class var typeDescription: String { "\(SimpleOperation<Value>.self)" }
 
-  package override var composition: Composition? { driven }
+  package override var compositionBase: CompositionBase? { driven }
 
   package override func main() {
     driven.bind(to: self, queue: operationQueue, keeps: false)
@@ -118,7 +118,7 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
 
   /// Called by the driver when the result of `countDone` has changed.
   package func progressDidChange() {
-    StripedLock.withLock(of: self) { rareFields?.progress }?.sourceDidChange()
+    StripedLock.withLock(of: self) { rareFields?.progress }?.compositionDidChange()
   }
 
   /// While true, no further operation starts.
@@ -146,7 +146,7 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
 }
 
 /// The form of ``DrivenOperation``.
-private final class DrivenSource: WorkSource, @unchecked Sendable {  // see the field
+private final class DrivenForm: Composition, @unchecked Sendable {  // see the field
   private let makeOperation: @Sendable (_ tag: Int) -> (Operation, tag: Int)?
   private let whenEnded: @Sendable (Operation, _ tag: Int) -> [Int]
   private let countDone: @Sendable () -> (done: Int, total: Int)?

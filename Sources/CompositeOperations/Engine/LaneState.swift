@@ -1,6 +1,6 @@
 import Foundation
 
-/// Which lanes work on which sources in one queue, for one tree of compositions.
+/// Which lanes work on which compositions in one queue, for one tree of compositions.
 ///
 /// *Helpers* are operations in the queue. At most one *base* lane is the slot of the queue that the
 /// root of the tree holds. As long as there is work that no lane has taken, one helper, the
@@ -10,7 +10,7 @@ import Foundation
 /// While the tree waits for something that other trees may hold, it *lends* the slot of an idle
 /// base lane to trees that want one in the same queue. See ``SlotLoans``.
 ///
-/// Generic over the source, so that tests need not run anything.
+/// Generic over the composition, so that tests need not run anything.
 struct LaneState<Source: AnyObject> {
   enum Base: Equatable, CaseIterable {
     /// The root holds no slot of this queue.
@@ -49,16 +49,16 @@ struct LaneState<Source: AnyObject> {
   /// The number of waits of this tree for things that operations elsewhere may hold.
   private(set) var waits = 0
 
-  // The sources in turn: those with work, and some that had some. A source with work has a
-  // generation, which changes with each offer.
+  // The compositions in turn: those with work, and some that had some. A composition with work has
+  // a generation, which changes with each offer.
   private var ring: [Source] = []
   private var head = 0
-  /// The sources that have left the ring. Their release may release children, whose deinitializers
-  /// are the user's.
+  /// The compositions that have left the ring. Their release may release children, whose
+  /// deinitializers are the user's.
   private var dropped: [Source] = []
   private var inRing: Set<ObjectIdentifier> = []
   private var generations: [ObjectIdentifier: Int] = [:]
-  /// The sources whose work holds something that other trees may be waiting for.
+  /// The compositions whose work holds something that other trees may be waiting for.
   private var holders: Set<ObjectIdentifier> = []
   private var lastGeneration = 0
   private var lastStandby = 0
@@ -84,39 +84,39 @@ struct LaneState<Source: AnyObject> {
   /// there may represent them, and a `cancelAllOperations()` would miss them.
   var mayBeginLoans: Bool { standby?.isInQueue != false }
 
-  /// The sources that have work.
-  var sources: [Source] {
+  /// The compositions that have work.
+  var compositions: [Source] {
     ring[head...].filter { generations[ObjectIdentifier($0)] != nil }
   }
 
-  /// The sources that have work, with their generations.
-  var offers: [(source: Source, generation: Int)] {
-    ring[head...].compactMap { source in generations[ObjectIdentifier(source)].map { (source, $0) } }
+  /// The compositions that have work, with their generations.
+  var offers: [(composition: Source, generation: Int)] {
+    ring[head...].compactMap { composition in generations[ObjectIdentifier(composition)].map { (composition, $0) } }
   }
 
-  /// The first source that has work.
+  /// The first composition that has work.
   var firstSource: Source? {
     ring[head...].first { generations[ObjectIdentifier($0)] != nil }
   }
 
   // MARK: - Sources
 
-  /// Records that a source has work.
+  /// Records that a composition has work.
   ///
   /// - Parameter holds: whether the work holds something that operations in other trees may be
   ///   waiting for.
-  mutating func offer(_ source: Source, holds: Bool = false) -> Action {
-    keep(source, holds: holds)
+  mutating func offer(_ composition: Source, holds: Bool = false) -> Action {
+    keep(composition, holds: holds)
     return demand()
   }
 
-  /// Keeps a source that a lane leaves while it may have more work. If another lane found it
+  /// Keeps a composition that a lane leaves while it may have more work. If another lane found it
   /// exhausted at the same time, the new generation overrides that.
-  mutating func keep(_ source: Source, holds: Bool = false) {
-    if holds { holders.insert(ObjectIdentifier(source)) }
+  mutating func keep(_ composition: Source, holds: Bool = false) {
+    if holds { holders.insert(ObjectIdentifier(composition)) }
     lastGeneration += 1
-    generations[ObjectIdentifier(source)] = lastGeneration
-    if inRing.insert(ObjectIdentifier(source)).inserted { ring.append(source) }
+    generations[ObjectIdentifier(composition)] = lastGeneration
+    if inRing.insert(ObjectIdentifier(composition)).inserted { ring.append(composition) }
   }
 
   /// Finds a lane for work that none has taken.
@@ -142,12 +142,12 @@ struct LaneState<Source: AnyObject> {
     if standby?.number == number { standby?.isInQueue = true }
   }
 
-  /// Records that a source had no work for a lane. Has no effect if the source has made an offer
-  /// since.
-  mutating func exhausted(_ source: Source, generation: Int) {
-    guard generations[ObjectIdentifier(source)] == generation else { return }
-    generations[ObjectIdentifier(source)] = nil
-    holders.remove(ObjectIdentifier(source))
+  /// Records that a composition had no work for a lane. Has no effect if the composition has made
+  /// an offer since.
+  mutating func exhausted(_ composition: Source, generation: Int) {
+    guard generations[ObjectIdentifier(composition)] == generation else { return }
+    generations[ObjectIdentifier(composition)] = nil
+    holders.remove(ObjectIdentifier(composition))
     if generations.isEmpty { clear() }
   }
 
@@ -165,23 +165,23 @@ struct LaneState<Source: AnyObject> {
     return dropped
   }
 
-  /// Returns the source whose turn it is; nil if there is none. The action is for the other
-  /// sources.
-  mutating func nextSource() -> (source: Source, generation: Int, action: Action)? {
+  /// Returns the composition whose turn it is; nil if there is none. The action is for the other
+  /// compositions.
+  mutating func nextSource() -> (composition: Source, generation: Int, action: Action)? {
     while head < ring.count {
-      let source = ring[head]
+      let composition = ring[head]
       head += 1
       if head > 32, head * 2 > ring.count {
         dropped += ring[..<head]
         ring.removeFirst(head)
         head = 0
       }
-      guard let generation = generations[ObjectIdentifier(source)] else {
-        inRing.remove(ObjectIdentifier(source))
+      guard let generation = generations[ObjectIdentifier(composition)] else {
+        inRing.remove(ObjectIdentifier(composition))
         continue
       }
-      ring.append(source)
-      return (source, generation, generations.count > 1 ? demand() : .nothing)
+      ring.append(composition)
+      return (composition, generation, generations.count > 1 ? demand() : .nothing)
     }
     clear()
     return nil

@@ -3,32 +3,32 @@ import Foundation
 // Finds circles through the places of a composition with a limit: all its places are taken by
 // compositions, and each of these waits for a child that waits for a place.
 
-/// Tells compositions of a limit around them. The operation of the source keeps it, not this.
+/// Tells compositions of a limit around them. The operation of the composition keeps it, not this.
 final class LimitAround: Sendable {
-  weak let source: WorkSource?
+  weak let composition: Composition?
 
-  init(_ source: WorkSource) { self.source = source }
+  init(_ composition: Composition) { self.composition = composition }
 }
 
-extension WorkSource {
+extension Composition {
   /// The error of a child that is about to wait, if a composition around it then waits for ever.
   ///
   /// - Parameter search: the search from the child, which has found no circle of dependencies.
   final func circleOfPlaces(through child: Operation, _ search: DependencyCircles.Search) -> OperationError? {
     var limit = environment.limit
-    while let source = limit?.source {
-      if source.isList, source.noteWait(for: search.looked.keys),
-        let circle = source.circleOfPlaces(through: child)
+    while let composition = limit?.composition {
+      if composition.isList, composition.noteWait(for: search.looked.keys),
+        let circle = composition.circleOfPlaces(through: child)
       {
         return OperationError(circle: circle, endsInPlace: true)
       }
-      limit = source.environment.limit
+      limit = composition.environment.limit
     }
     return nil
   }
 }
 
-extension WorkSource {
+extension Composition {
   /// The children by their identity, and whether operations inside children wait for children.
   struct Awaited {
     var children: Set<ObjectIdentifier> = []
@@ -69,5 +69,5 @@ extension WorkSource {
 }
 
 extension Operation {
-  fileprivate var hasContents: Bool { (self as? SettlingOperation)?.source != nil }
+  fileprivate var hasContents: Bool { (self as? SettlingOperation)?.composition != nil }
 }

@@ -7,7 +7,7 @@ enum ProgressShape: Equatable {
   /// One child after the other, with weights known in advance.
   case weighted(StepWeights)
   /// Each child stands for the whole work: the last one that gets further than those before counts.
-  /// Delays and other preparations are ignored: see ``WorkSource/work(standingFor:)``.
+  /// Delays and other preparations are ignored: see ``Composition/work(standingFor:)``.
   case inner
   /// The driver counts what is done; nil if unknown.
   case driven((done: Int, total: Int)?)

@@ -46,7 +46,7 @@ extension QueuePool {
     override func cancel() {
       super.cancel()
       // Before the leaf, which may settle at once and free its place for one of these.
-      for source in pool.state.withLock({ $0.lanes.sources }) { source.cancelWaiting() }
+      for composition in pool.state.withLock({ $0.lanes.compositions }) { composition.cancelWaiting() }
       // No other operation of the queue represents the lanes in lent slots. This started helper may
       // have been the standby when `cancelAllOperations()` began.
       for slot in pool.state.withLock({ $0.lentSlots }) { slot.cancel() }
@@ -58,7 +58,7 @@ extension QueuePool {
       lane?.cancel()
     }
 
-    func moreIsAvailable(in source: WorkSource) { pool.demand() }
+    func moreIsAvailable(in composition: Composition) { pool.demand() }
 
     func willStart(_ operation: Operation) {
       let (isCancelled, previous) = StripedLock.withLock(of: self) { leaf.begins(operation) }
@@ -116,7 +116,7 @@ extension QueuePool {
   /// Begins a helper, which has a slot of the queue now. Returns whether it took over what runs in
   /// a lent slot, which it gives back: a slot is lent only while the queue has no free one.
   fileprivate func begin(_ helper: Helper) -> Bool {
-    let loan = change { state -> (slot: LentSlot, action: LaneState<WorkSource>.Action)? in
+    let loan = change { state -> (slot: LentSlot, action: LaneState<Composition>.Action)? in
       guard !state.lentSlots.isEmpty else {
         state.lanes.helperStarted()
         return nil

@@ -61,7 +61,7 @@ extension QueuePool {
 
   /// Ends a lane in a slot that another tree lends.
   fileprivate func loanEnds(_ slot: LentSlot) {
-    let action: LaneState<WorkSource>.Action? = change { state in
+    let action: LaneState<Composition>.Action? = change { state in
       guard let index = state.lentSlots.firstIndex(where: { $0 === slot }) else { return nil }
       state.lentSlots.remove(at: index)
       return state.lanes.loanEnds()
@@ -69,7 +69,7 @@ extension QueuePool {
     if let action { giveBack(slot, action) } else { slot.successor?.operationDidSettle() }
   }
 
-  func giveBack(_ slot: LentSlot, _ action: LaneState<WorkSource>.Action) {
+  func giveBack(_ slot: LentSlot, _ action: LaneState<Composition>.Action) {
     exchange.ended()
     perform(action)
     slot.lender.slotReturned()
@@ -127,7 +127,7 @@ extension QueuePool {
       }
     }
 
-    func moreIsAvailable(in source: WorkSource) { pool.demand() }
+    func moreIsAvailable(in composition: Composition) { pool.demand() }
 
     func willStart(_ operation: Operation) {
       let (isCancelled, previous) = state.withLock { $0.leaf.begins(operation) }

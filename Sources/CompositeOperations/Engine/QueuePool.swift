@@ -56,7 +56,7 @@ final class QueuePool: WorkSlot {
   /// The lanes, and what the queue's slot exchange knows of them.
   struct State {
     var qualityOfService: QualityOfService
-    var lanes: LaneState<WorkSource>
+    var lanes: LaneState<Composition>
     var isListed = (offers: false, wants: false)
     /// The lanes in slots of other trees, and those of them that have not begun.
     var lentSlots: [LentSlot] = []
@@ -97,9 +97,9 @@ final class QueuePool: WorkSlot {
     dispatchQueue ?? qualityOfService.globalQueue
   }
 
-  /// A source has work.
-  func offer(_ source: WorkSource) {
-    perform(change { $0.lanes.offer(source, holds: source.isHolder.load(ordering: .relaxed)) })
+  /// A composition has work.
+  func offer(_ composition: Composition) {
+    perform(change { $0.lanes.offer(composition, holds: composition.isHolder.load(ordering: .relaxed)) })
   }
 
   /// Runs a closure that needs no slot: on a worker, or on the main thread for the main queue.
@@ -136,7 +136,7 @@ final class QueuePool: WorkSlot {
     return result
   }
 
-  func perform(_ action: LaneState<WorkSource>.Action) {
+  func perform(_ action: LaneState<Composition>.Action) {
     switch action {
     case .nothing: break
     case .wakeBase: wakeBase()
@@ -161,20 +161,20 @@ final class QueuePool: WorkSlot {
     let context = ThreadContext.current
     // Only time limits the turn: `shouldYield` gives other operations the slot.
     context.beginTurn(of: .max)
-    while let (source, generation, action) = change({ $0.lanes.nextSource() }) {
+    while let (composition, generation, action) = change({ $0.lanes.nextSource() }) {
       perform(action)
-      switch attend(to: source, in: slot, context) {
+      switch attend(to: composition, in: slot, context) {
       case .nothing:
-        change { $0.lanes.exhausted(source, generation: generation) }
+        change { $0.lanes.exhausted(composition, generation: generation) }
       case .inFlight:
         return .inFlight
       case .done:
         let isSuspended = queue.isSuspended
         // A suspended queue asks for no work, so it would not see that there is none.
-        if isSuspended, source.isExhausted {
-          change { $0.lanes.exhausted(source, generation: generation) }
+        if isSuspended, composition.isExhausted {
+          change { $0.lanes.exhausted(composition, generation: generation) }
         } else {
-          change { $0.lanes.keep(source, holds: source.isHolder.load(ordering: .relaxed)) }
+          change { $0.lanes.keep(composition, holds: composition.isHolder.load(ordering: .relaxed)) }
         }
         if isSuspended { return .suspended }
       }
@@ -183,22 +183,22 @@ final class QueuePool: WorkSlot {
     return .noWork
   }
 
-  /// Runs a few pieces of work of a source before it is another source's turn.
-  private func attend(to source: WorkSource, in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
+  /// Runs a few pieces of work of a composition before it is another composition's turn.
+  private func attend(to composition: Composition, in slot: any WorkSlot, _ context: ThreadContext) -> WorkResult {
     for _ in 0..<Turn.leaves {
       guard context.continuesTurn(), !queue.isSuspended else { break }
-      let result = source.runNext(in: slot, context)
+      let result = composition.runNext(in: slot, context)
       if result != .done { return result }
     }
     return .done
   }
 
-  /// Forgets the sources that have nothing left. A suspended queue asks for no work, so it would
-  /// not see that there is none.
+  /// Forgets the compositions that have nothing left. A suspended queue asks for no work, so it
+  /// would not see that there is none.
   func dropExhausted() {
     guard queue.isSuspended else { return }
-    for (source, generation) in state.withLock({ $0.lanes.offers }) where source.isExhausted {
-      change { $0.lanes.exhausted(source, generation: generation) }
+    for (composition, generation) in state.withLock({ $0.lanes.offers }) where composition.isExhausted {
+      change { $0.lanes.exhausted(composition, generation: generation) }
     }
   }
 
@@ -209,12 +209,12 @@ final class QueuePool: WorkSlot {
   }
 
   private func addHelper() {
-    let (standby, source, qualityOfService) = state.withLock {
+    let (standby, composition, qualityOfService) = state.withLock {
       ($0.lanes.standby, $0.lanes.firstSource, $0.qualityOfService)
     }
     let helper = Helper(pool: self)
     helper.qualityOfService = qualityOfService
-    helper.queuePriority = source?.nextPriority ?? .normal
+    helper.queuePriority = composition?.nextPriority ?? .normal
     queue.addOperation(helper)
     beginLoans(helperInQueue: standby?.number)
   }
@@ -250,7 +250,7 @@ final class QueuePool: WorkSlot {
 
   // The pool is the slot of its base lane.
 
-  func moreIsAvailable(in source: WorkSource) { demand() }
+  func moreIsAvailable(in composition: Composition) { demand() }
 
   func willStart(_ operation: Operation) {}
 

@@ -1,27 +1,29 @@
 // What a worker or a lane knows of its thread.
 
 extension ThreadContext {
-  /// Makes `source` the next one of this thread, if the thread is a worker with none to follow.
-  func takeOn(_ source: WorkSource) -> Bool {
-    guard isWorker || source === expected, next == nil, source.environment.qualityOfService.urgency == urgency else {
+  /// Makes `composition` the next one of this thread, if the thread is a worker with none to
+  /// follow.
+  func takeOn(_ composition: Composition) -> Bool {
+    guard isWorker || composition === expected, next == nil, composition.environment.qualityOfService.urgency == urgency
+    else {
       return false
     }
-    next = source
+    next = composition
     return true
   }
 
-  /// Starts a composition, whose source this thread may take on next.
-  func expect(_ source: WorkSource?, _ start: () -> Void) {
+  /// Starts an operation, whose composition this thread may take on next.
+  func expect(_ composition: Composition?, _ start: () -> Void) {
     let previous = expected
-    expected = isWorker ? source : nil
+    expected = isWorker ? composition : nil
     runUserCode(start)
     expected = previous
   }
 
-  func takeNext() -> WorkSource? {
+  func takeNext() -> Composition? {
     guard let next else { return nil }
     self.next = nil
-    return unsafeDowncast(next, to: WorkSource.self)
+    return unsafeDowncast(next, to: Composition.self)
   }
 
   /// Begins a turn on this thread.
@@ -31,7 +33,7 @@ extension ThreadContext {
   @inline(__always)
   func continuesTurn() -> Bool { turn.continues(now: uptimeNanoseconds) }
 
-  /// Whether the worker has another source to turn to first.
+  /// Whether the worker has another composition to turn to first.
   var hasNext: Bool { next != nil }
 
   func beWorker(urgency: Int, _ body: () -> Void) {
@@ -41,7 +43,7 @@ extension ThreadContext {
     // For objects of the engine: each call of the user's code has a pool of its own.
     withAutoreleasePool(body)
     (isWorker, self.urgency) = previous
-    // What the worker released at its end may have had a deinitializer that offered a source.
+    // What the worker released at its end may have had a deinitializer that offered a composition.
     takeNext()?.offer()
   }
 }

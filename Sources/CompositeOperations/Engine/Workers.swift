@@ -8,14 +8,15 @@ import Foundation
 /// thread when one is free or, as in an `OperationQueue`, when one is blocked. So children that
 /// wait for each other finish.
 enum Workers {
-  /// Lets a worker run the source: this thread if it is a worker with no other source to follow.
-  static func offer(_ source: WorkSource) {
-    if ThreadContext.current.takeOn(source) { return }
-    dispatch(source)
+  /// Lets a worker run the composition: this thread if it is a worker with no other composition to
+  /// follow.
+  static func offer(_ composition: Composition) {
+    if ThreadContext.current.takeOn(composition) { return }
+    dispatch(composition)
   }
 
-  private static func dispatch(_ source: WorkSource) {
-    source.environment.qualityOfService.globalQueue.async { run(source) }
+  private static func dispatch(_ composition: Composition) {
+    composition.environment.qualityOfService.globalQueue.async { run(composition) }
   }
 
   /// Starts an operation on a worker, which then runs its children if it is a composition: once its
@@ -52,42 +53,44 @@ enum Workers {
     let context = ThreadContext.current
     context.beWorker(urgency: operation.qualityOfService.urgency) {
       if operation.state.current.has(.needsNoSlot) {
-        context.expect(operation.source) { operation.start(byOwner: true) {} }
+        context.expect(operation.composition) { operation.start(byOwner: true) {} }
       } else {
         context.runUserCode { operation.start(byOwner: true) {} }
       }
-      if let source = context.takeNext() { attend(to: source, context) }
+      if let composition = context.takeNext() { attend(to: composition, context) }
     }
   }
 
-  private static func run(_ source: WorkSource) {
+  private static func run(_ composition: Composition) {
     let context = ThreadContext.current
-    context.beWorker(urgency: source.environment.qualityOfService.urgency) { attend(to: source, context) }
+    context.beWorker(urgency: composition.environment.qualityOfService.urgency) { attend(to: composition, context) }
   }
 
-  private static func attend(to source: WorkSource, _ context: ThreadContext) {
-    var source = source
+  private static func attend(to composition: Composition, _ context: ThreadContext) {
+    var composition = composition
     // Sources that were left for one that their work started; each may have more to do.
-    var outer: [WorkSource] = []
+    var outer: [Composition] = []
     context.beginTurn(of: Turn.pieces)
     while context.continuesTurn() {
-      let result = source.runNext(in: WorkerSlot.shared, context)
+      let result = composition.runNext(in: WorkerSlot.shared, context)
       if let next = context.takeNext() {
-        if result == .done { outer.append(source) }
-        source = next
+        if result == .done { outer.append(composition) }
+        composition = next
       } else if result == .nothing {
         guard let last = outer.popLast() else { return }
-        source = last
+        composition = last
       }
     }
-    // The turn is over: leave the thread to others. Each source without a standby gets one.
-    for source in outer + [source] where source.beginStandby(isLast: true) { dispatchStandby(of: source) }
+    // The turn is over: leave the thread to others. Each composition without a standby gets one.
+    for composition in outer + [composition] where composition.beginStandby(isLast: true) {
+      dispatchStandby(of: composition)
+    }
   }
 
-  private static func dispatchStandby(of source: WorkSource) {
-    source.environment.qualityOfService.globalQueue.async {
-      source.endStandby()
-      run(source)
+  private static func dispatchStandby(of composition: Composition) {
+    composition.environment.qualityOfService.globalQueue.async {
+      composition.endStandby()
+      run(composition)
     }
   }
 
@@ -95,8 +98,8 @@ enum Workers {
   private final class WorkerSlot: WorkSlot {
     static let shared = WorkerSlot()
 
-    func moreIsAvailable(in source: WorkSource) {
-      if source.beginStandby() { dispatchStandby(of: source) }
+    func moreIsAvailable(in composition: Composition) {
+      if composition.beginStandby() { dispatchStandby(of: composition) }
     }
 
     func willStart(_ operation: Operation) {}

@@ -4,8 +4,8 @@ import Foundation
 struct WrappedOperation: @unchecked Sendable {  // the striped lock guards it
   /// The operation, until it is handed out or settled.
   var operation: Operation?
-  /// The name that the operation had when it was wrapped. If it had none, the name of the last child
-  /// that had one.
+  /// The name that the operation had when it was wrapped. If it had none, the name of the last
+  /// child that had one.
   fileprivate var name: String?
   private let hadName: Bool
   /// The children up to this number do the work of the operation; 0 if the owner takes no name.
@@ -31,7 +31,7 @@ extension Operation {
   fileprivate var nameAtOnce: String? { (self as? SettlingOperation).map(\.nameAtHand) ?? name }
 }
 
-extension WorkSource {
+extension Composition {
   /// The wrapped operation, until it is taken.
   final var wrappedOperation: Operation? { StripedLock.withLock(of: self) { wrapped.operation } }
 

@@ -17,7 +17,7 @@ extension SettlingOperation {
   package final var isGate: Bool { self is GateOperation }
 }
 
-extension WorkSource {
+extension Composition {
   /// The number of children that are done, and the number of all children; nil if unknown.
   ///
   /// - Parameter settledCount: how many children have settled.

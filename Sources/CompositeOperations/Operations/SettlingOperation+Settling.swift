@@ -54,7 +54,7 @@ extension SettlingOperation {
   /// Returns false if the operation has failed, because it depends on an operation inside it.
   private func prepareStart() -> Bool {
     if state.current.has(.hasDependencies), let unmet = dependencies.first(where: { !$0.isFinished }) {
-      let content = composition?.content(awaitedBy: self)
+      let content = compositionBase?.content(awaitedBy: self)
       require(
         content != nil,
         "\(OperationError.describe(self)) was started before its dependency \(OperationError.describe(unmet)) finished. "
@@ -64,7 +64,7 @@ extension SettlingOperation {
       settle(as: .failure, error: failure(unrunBecauseOf: error))
       return false
     }
-    if state.current.has(.needsNoSlot) { composition?.ownerWillStart(self) }
+    if state.current.has(.needsNoSlot) { compositionBase?.ownerWillStart(self) }
     return true
   }
 
@@ -72,7 +72,7 @@ extension SettlingOperation {
 
   /// Settles the operation unless it has settled: without a value, which means `()` for a success.
   ///
-  /// - Parameter byHand: whether the caller is code other than the operation's own source.
+  /// - Parameter byHand: whether the caller is code other than the operation's own composition.
   /// - Returns: whether the passed ending became the outcome.
   @discardableResult
   final func settle(

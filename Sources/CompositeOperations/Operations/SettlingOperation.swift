@@ -106,7 +106,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   /// Whether the operation has a dependency that only itself would start. Started, it fails.
   private var awaitsItself: Bool {
     state.current.phase == .pending && ThreadContext.current.told !== self
-      && composition?.content(awaitedBy: self) != nil
+      && compositionBase?.content(awaitedBy: self) != nil
   }
 
   /// The importance of the work. Inside a composition without a queue, the higher of this, if it
@@ -139,7 +139,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   }
 
   /// The kind for drawings and timelines; nil for one unit of work.
-  package final var shownKind: OperationKind? { composition?.kind ?? form }
+  package final var shownKind: OperationKind? { compositionBase?.kind ?? form }
 
   /// The operation's own name, not that of a wrapped one.
   package final var givenName: String? {
@@ -335,7 +335,7 @@ open class SettlingOperation: Operation, @unchecked Sendable {  // state is atom
   // MARK: - Compositions
 
   /// The composition that this operation runs, if it is one.
-  package var composition: Composition? { nil }
+  package var compositionBase: CompositionBase? { nil }
 }
 
 extension SettlingOperation: DescribedOperation {}

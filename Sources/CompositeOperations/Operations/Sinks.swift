@@ -23,7 +23,7 @@ protocol EventSink: AnyObject, Sendable {
 /// Counts the progress: a ``ProgressNode``.
 protocol ProgressSink: AnyObject, Sendable {
   /// Called when the count of a driver may have changed.
-  func sourceDidChange()
+  func compositionDidChange()
 
   func ownerDidSettle(succeeded: Bool)
 

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// Two lists keep every stack flat. *Effects* (notifying a parent, cancelling or unwinding a child
 /// composite) are queued while another effect runs, instead of nesting in it. A worker that starts
-/// a composite finds its source in `next` instead of running it inside `start()`.
+/// a composite finds its composition in `next` instead of running it inside `start()`.
 ///
 /// Both are switched off around user code, so that its calls take effect before they return. What
 /// waits at that time goes on waiting, so the code meets only the effects of its own calls.
@@ -37,9 +37,9 @@ final class ThreadContext {
   /// The urgency of the worker's thread.
   @exclusivity(unchecked) var urgency = 0
   /// The composition that the worker is starting, to be taken on even if user code runs in between.
-  @exclusivity(unchecked) var expected: Composition?
-  /// The source that the worker turns to next.
-  @exclusivity(unchecked) var next: Composition?
+  @exclusivity(unchecked) var expected: CompositionBase?
+  /// The composition that the worker turns to next.
+  @exclusivity(unchecked) var next: CompositionBase?
   /// The operation about which this thread is notifying Foundation, which may then read `isReady`
   /// without a queue.
   @exclusivity(unchecked) var told: SettlingOperation?

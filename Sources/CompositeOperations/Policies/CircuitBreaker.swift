@@ -31,7 +31,7 @@ extension ComposableOperation {
   ///
   /// - Parameter breaker: the breaker. Kept until the returned operation is released.
   public func guarded(by breaker: CircuitBreaker) -> SimpleOperation<Value> {
-    ComposedOperation(GuardSource(self, CircuitBreakerGuard(breaker: breaker)))
+    ComposedOperation(GuardForm(self, CircuitBreakerGuard(breaker: breaker)))
   }
 }
 
@@ -273,13 +273,13 @@ private struct CircuitBreakerGuard: OperationGuard {
 
   var kind: OperationKind { .guarded }
 
-  mutating func next(_ turn: GuardTurn, after previous: Operation?) -> WorkSource.Made? {
+  mutating func next(_ turn: GuardTurn, after previous: Operation?) -> Composition.Made? {
     // What is around it has asked, and counts.
-    if turn.source.environment.breakers.contains(ObjectIdentifier(breaker)) { return nil }
+    if turn.composition.environment.breakers.contains(ObjectIdentifier(breaker)) { return nil }
     switch breaker.admit() {
     case .run(let ticket):
       self.ticket = ticket
-      turn.source.environment.breakers.append(ObjectIdentifier(breaker))
+      turn.composition.environment.breakers.append(ObjectIdentifier(breaker))
       return nil
     case .refuse(let retryAfter):
       guard turn.isOurs else { return nil }
@@ -290,9 +290,9 @@ private struct CircuitBreakerGuard: OperationGuard {
     }
   }
 
-  mutating func isOver(in source: WorkSource, _ verdict: Verdict) {
+  mutating func isOver(in composition: Composition, _ verdict: Verdict) {
     guard let ticket = ticket.take() else { return }
-    source.runUserCode(.current) { breaker.ended(ticket, verdict) }
+    composition.runUserCode(.current) { breaker.ended(ticket, verdict) }
   }
 }
 

@@ -41,7 +41,7 @@ public func repeating<O: ComposableOperation>(
   require(
     maxRounds >= 1, "repeating was given \(maxRounds) rounds, so nothing could ever run. Use at least 1.")
   return ComposedOperation(
-    RepeatSource(every: interval, .of(clock), maxRounds: maxRounds, makeOperation) { operation in
+    RepeatForm(every: interval, .of(clock), maxRounds: maxRounds, makeOperation) { operation in
       guard let value = (operation as? O)?.outcome?.value else { return true }
       return try isDone(value)
     })

@@ -40,7 +40,7 @@ public func retrying<O: ComposableOperation>(
   _ makeOperation: @escaping @Sendable (_ attempt: RetryAttempt) throws -> O,
   decide: (@Sendable (_ failed: RetryAttempt) async throws -> RetryPolicy.Decision)? = nil
 ) -> SimpleOperation<O.Value> {
-  ComposedOperation(RetrySource(first: nil, policy, .of(clock), decide: decide, makeOperation))
+  ComposedOperation(RetryForm(first: nil, policy, .of(clock), decide: decide, makeOperation))
 }
 
 extension ComposableOperation {
@@ -65,6 +65,6 @@ extension ComposableOperation {
     _ makeOperation: @escaping @Sendable (_ attempt: RetryAttempt) throws -> O,
     decide: (@Sendable (_ failed: RetryAttempt) async throws -> RetryPolicy.Decision)? = nil
   ) -> SimpleOperation<Value> where O.Value == Value {
-    ComposedOperation(RetrySource(first: self, policy, .of(clock), decide: decide, makeOperation))
+    ComposedOperation(RetryForm(first: self, policy, .of(clock), decide: decide, makeOperation))
   }
 }

@@ -40,7 +40,7 @@ extension ComposableOperation {
       limit > .zero,
       "\(OperationError.describe(self)) was given a timeout of \(limit), so it could never end in time. Use a "
         + "positive duration.")
-    return ComposedOperation(TimeoutSource(self, .duration(limit), behavior, .of(clock)))
+    return ComposedOperation(TimeoutForm(self, .duration(limit), behavior, .of(clock)))
   }
 
   /// Limits the time of this operation to an instant of a clock; see ``timeout(_:_:clock:)``.
@@ -60,6 +60,6 @@ extension ComposableOperation {
     _ deadline: C.Instant, clock: C, _ behavior: TimeoutBehavior = .settlesAtOnce
   ) -> SimpleOperation<Value> where C.Duration == Duration {
     let timekeeper = Timekeeper.of(clock)
-    return ComposedOperation(TimeoutSource(self, .deadline(timekeeper.time(of: deadline)), behavior, timekeeper))
+    return ComposedOperation(TimeoutForm(self, .deadline(timekeeper.time(of: deadline)), behavior, timekeeper))
   }
 }

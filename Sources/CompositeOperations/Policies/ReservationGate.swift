@@ -15,13 +15,14 @@ class ReservationGate: GateOperation, @unchecked Sendable {  // locked, or immut
   }
 
   private let environment: ExecutionEnvironment
-  /// If one of these is cancelled, or settled by other code, the reservation leaves the line at once.
+  /// If one of these is cancelled, or settled by other code, the reservation leaves the line at
+  /// once.
   private let deciding: [Operation]
   private let wait = LockBox(Wait.new)
 
   init(_ turn: GuardTurn) {
     deciding = turn.deciding
-    environment = turn.source.environment
+    environment = turn.composition.environment
     super.init()
   }
 

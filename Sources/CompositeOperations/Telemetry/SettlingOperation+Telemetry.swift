@@ -131,7 +131,7 @@ private final class OperationReporter: Sendable {
   /// A composition stops waiting for an operation, whose end it will not report.
   private func leave(_ operation: Operation) {
     let key = ObjectIdentifier(operation)
-    let isParent = (operation as? SettlingOperation)?.source != nil
+    let isParent = (operation as? SettlingOperation)?.composition != nil
     // Released outside the lock.
     let entry = state.withLock { state -> Entry? in
       guard let entry = state.entries[key] else { return nil }

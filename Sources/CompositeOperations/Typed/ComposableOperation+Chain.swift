@@ -27,7 +27,7 @@ extension ComposableOperation {
     _ next: @escaping @Sendable (Value) throws -> O
   ) -> SimpleOperation<O.Value> {
     ComposedOperation(
-      ChainSource(self, as: .then) { upstream, refusal in
+      ChainForm(self, as: .then) { upstream, refusal in
         try (upstream as! Self).step(refusal) { value in .run(try next(value)) }
       })
   }
@@ -41,7 +41,7 @@ extension ComposableOperation {
   public func map<T: Sendable>(_ transform: @escaping @Sendable (Value) throws -> T) -> SimpleOperation<T> {
     requireValue(T.self, of: "map")
     return ComposedOperation(
-      ChainSource(self, as: .map) { upstream, refusal in
+      ChainForm(self, as: .map) { upstream, refusal in
         try (upstream as! Self).step(refusal) { value in .settle(.success(try transform(value))) }
       })
   }
@@ -59,7 +59,7 @@ extension ComposableOperation {
   ) -> SimpleOperation<T> {
     requireValue(T.self, of: "mapAsync")
     return ComposedOperation(
-      ChainSource(self, as: .mapAsync) { upstream, refusal in
+      ChainForm(self, as: .mapAsync) { upstream, refusal in
         try (upstream as! Self).step(refusal) { value in .run(AsyncOperation { try await transform(value) }) }
       })
   }
@@ -73,7 +73,7 @@ extension ComposableOperation {
     _ handler: @escaping @Sendable (any Error) throws -> O
   ) -> SimpleOperation<Value> where O.Value == Value {
     ComposedOperation(
-      ChainSource(self, as: .recover) { upstream, refusal in
+      ChainForm(self, as: .recover) { upstream, refusal in
         guard let error = refusal ?? upstream.failure else { return .settleLike(upstream) }
         return .run(try handler(error))
       })
@@ -91,14 +91,14 @@ extension ComposableOperation {
   /// Then the returned operation itself settles as cancelled.
   public func settled() -> SimpleOperation<Outcome<Value>> {
     ComposedOperation(
-      ChainSource(self, as: .settled) { upstream, refusal in
+      ChainForm(self, as: .settled) { upstream, refusal in
         .settle(.success((upstream as! Self).settledOutcome(refusal)))
       })
   }
 
   private func step(
-    _ refusal: OperationError?, _ next: (Value) throws -> WorkSource.Made
-  ) throws -> WorkSource.Made {
+    _ refusal: OperationError?, _ next: (Value) throws -> Composition.Made
+  ) throws -> Composition.Made {
     if let refusal { throw refusal }
     guard let value = outcome?.value else { return .settleLike(self) }
     return try next(value)

@@ -18,7 +18,7 @@ public func zip<each O: ComposableOperation>(
   var children: [Operation] = []
   repeat children.append(each operations)
   return ComposedOperation(
-    GatheringSource(children, as: .zip, policy: .cancelRemaining) { children, _ in
+    GatherForm(children, as: .zip, policy: .cancelRemaining) { children, _ in
       var iterator = children.makeIterator()
       func next<Child: ComposableOperation>(_: Child.Type) -> Child.Value {
         (iterator.next() as! Child).gatheredValue
@@ -39,11 +39,11 @@ public func zip<each O: ComposableOperation>(
 public func all<O: ComposableOperation>(
   _ operations: [O], maxConcurrent: Int = OperationQueue.defaultMaxConcurrentOperationCount
 ) -> SimpleOperation<[O.Value]> {
-  let source = GatheringSource(operations, as: .all, policy: .cancelRemaining) { children, _ in
+  let composition = GatherForm(operations, as: .all, policy: .cancelRemaining) { children, _ in
     children.map { ($0 as! O).gatheredValue }
   }
-  source.width = requireWidth(maxConcurrent, of: "maxConcurrent of all")
-  return ComposedOperation(source)
+  composition.width = requireWidth(maxConcurrent, of: "maxConcurrent of all")
+  return ComposedOperation(composition)
 }
 
 /// Runs operations of one type in parallel, and succeeds with how each of them ended, in the order
@@ -68,11 +68,11 @@ public func all<O: ComposableOperation>(
 public func allSettled<O: ComposableOperation>(
   _ operations: [O], maxConcurrent: Int = OperationQueue.defaultMaxConcurrentOperationCount
 ) -> SimpleOperation<[Outcome<O.Value>]> {
-  let source = GatheringSource(operations, as: .allSettled, policy: .settleAll) { children, refusals in
+  let composition = GatherForm(operations, as: .allSettled, policy: .settleAll) { children, refusals in
     children.enumerated().map { ($1 as! O).settledOutcome(refusals[$0]) }
   }
-  source.width = requireWidth(maxConcurrent, of: "maxConcurrent of allSettled")
-  return ComposedOperation(source)
+  composition.width = requireWidth(maxConcurrent, of: "maxConcurrent of allSettled")
+  return ComposedOperation(composition)
 }
 
 /// Runs operations in parallel, and succeeds with the value of the first that succeeds. The rest
@@ -86,7 +86,7 @@ public func allSettled<O: ComposableOperation>(
 /// - Parameter operations: the operations, which the returned one owns.
 public func firstSuccess<O: ComposableOperation>(of operations: [O]) -> SimpleOperation<O.Value> {
   ComposedOperation(
-    GatheringSource(operations, as: .firstSuccess, policy: .firstSuccess) { children, _ in
+    GatherForm(operations, as: .firstSuccess, policy: .firstSuccess) { children, _ in
       (children[0] as! O).gatheredValue
     })
 }
@@ -114,9 +114,11 @@ public func forEach<S: Swift.Sequence, O: ComposableOperation>(
   _ make: @escaping @Sendable (S.Element) throws -> O
 ) -> SimpleOperation<[O.Value]> where S.Element: Sendable {
   let items = Array(items)
-  let source = ForEachSource(count: items.count) { try make(items[$0]) } gather: { values in
+  let composition = ForEachForm(count: items.count) {
+    try make(items[$0])
+  } gather: { values in
     values.map { $0 as! O.Value }
   }
-  source.width = requireWidth(maxConcurrent, of: "maxConcurrent of forEach")
-  return ComposedOperation(source)
+  composition.width = requireWidth(maxConcurrent, of: "maxConcurrent of forEach")
+  return ComposedOperation(composition)
 }

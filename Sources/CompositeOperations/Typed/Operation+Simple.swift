@@ -24,13 +24,13 @@ extension Operation {
   /// The dependencies of this operation stay its own. Give the returned operation those that a
   /// policy around it is to wait for.
   public final func asSimpleOperation() -> SimpleOperation<Void> {
-    let source = ChainSource(self, as: .asSimpleOperation) { operation, refusal in
+    let composition = ChainForm(self, as: .asSimpleOperation) { operation, refusal in
       if let refusal { throw refusal }
       if case .success = operation.anyOutcome { return .settle(.success(nil)) }
       return .settleLike(operation)
     }
     // Nothing follows, so this settles on the thread that settles the operation.
-    source.lastTag = 1
-    return ComposedOperation(source)
+    composition.lastTag = 1
+    return ComposedOperation(composition)
   }
 }

@@ -38,11 +38,11 @@ struct OperationGraph {
       guard places[ObjectIdentifier(operation)] == nil else { continue }
       let identifier = "o\(places.count + 1)"
       places[ObjectIdentifier(operation)] = (identifier, level)
-      let source = (operation as? SettlingOperation)?.source
-      let known = source?.knownChildren ?? KnownChildren()
+      let composition = (operation as? SettlingOperation)?.composition
+      let known = composition?.knownChildren ?? KnownChildren()
       var contents: GraphDescription?
       if known.isWorthDrawing, depth < OperationGraph.maxDepth {
-        contents = self.level(of: known, title: source?.kind.rawValue ?? "", depth: depth + 1)
+        contents = self.level(of: known, title: composition?.kind.rawValue ?? "", depth: depth + 1)
       }
       description.nodes.append(
         GraphDescription.Node(
@@ -103,7 +103,7 @@ struct OperationGraph {
     // arrow.
     if let name = own.map(\.givenName) ?? operation.name, !name.isEmpty { return name }
     guard let own else { return "\(type(of: operation))" }
-    return own.source?.kind.rawValue ?? type(of: own).typeDescription
+    return own.composition?.kind.rawValue ?? type(of: own).typeDescription
   }
 
   private static func state(of operation: Operation) -> GraphDescription.State {

@@ -35,7 +35,7 @@ extension RecorderCore {
       }
     }
     for scope in scopes {
-      scope.source?.forEachChild { child, tag in
+      scope.composition?.forEachChild { child, tag in
         guard child.isFinished else { return }
         finished.append((child, Owner(scope: scope.number, tag: Int32(truncatingIfNeeded: tag))))
       }
@@ -115,8 +115,8 @@ private struct TimelineResolution {
         records[key, default: Record()].added = min(time, records[key]?.added ?? .max)
       }
     }
-    guard let source = scope.source else { return }
-    source.forEachChild { child, tag in
+    guard let composition = scope.composition else { return }
+    composition.forEachChild { child, tag in
       add(child, scope: scope.number, tag: Int32(truncatingIfNeeded: tag))
     }
   }

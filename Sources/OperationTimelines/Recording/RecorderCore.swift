@@ -133,14 +133,14 @@ final class RecorderCore: Sendable {
   /// - Returns: false if it is recorded already. It then stays where it was recorded first, unless
   ///   that was a root.
   @discardableResult
-  func adopt(_ source: WorkSource, in scope: UInt32, tag: Int32, isLate: Bool, tellsStart: Bool = false) -> Bool {
+  func adopt(_ composition: Composition, in scope: UInt32, tag: Int32, isLate: Bool, tellsStart: Bool = false) -> Bool {
     state.withLock { state in
-      guard let known = self.scope(of: source) else {
-        let made = RecorderScope(number: UInt32(state.scopes.count + 1), source: source, isLate: isLate)
+      guard let known = self.scope(of: composition) else {
+        let made = RecorderScope(number: UInt32(state.scopes.count + 1), composition: composition, isLate: isLate)
         state.scopes.append(made)
         state.owners.append(Owner(scope: scope, tag: tag))
         let owner = scope == 0 || tellsStart ? Owner(scope: scope, tag: tag) : nil
-        source.addMonitor(ScopeMonitor(self, made, of: owner), isInherited: false)
+        composition.addMonitor(ScopeMonitor(self, made, of: owner), isInherited: false)
         return true
       }
       let place = Int(known.number) - 1
@@ -154,16 +154,16 @@ final class RecorderCore: Sendable {
 
   /// Records what is under way in a composition that may have started before. It counts from now
   /// on.
-  func catchUp(_ source: WorkSource) {
-    var pending = [source]
-    while let source = pending.popLast() {
-      guard let scope = scope(of: source) else { continue }
-      source.forEachChild { child, tag in
+  func catchUp(_ composition: Composition) {
+    var pending = [composition]
+    while let composition = pending.popLast() {
+      guard let scope = scope(of: composition) else { continue }
+      composition.forEachChild { child, tag in
         guard !child.isFinished else { return }
         record(.added, scope: scope.number, tag: tag)
         if child.isExecuting { record(.started, scope: scope.number, tag: tag) }
         // Also an operation that waits: its start may have been reported already.
-        guard let child = child as? SettlingOperation, let inner = child.source else { return }
+        guard let child = child as? SettlingOperation, let inner = child.composition else { return }
         let place = Int32(truncatingIfNeeded: tag)
         guard adopt(inner, in: scope.number, tag: place, isLate: true, tellsStart: true) else { return }
         if child.hasBegun { pending.append(inner) }
@@ -171,9 +171,9 @@ final class RecorderCore: Sendable {
     }
   }
 
-  private func scope(of source: WorkSource) -> RecorderScope? {
+  private func scope(of composition: Composition) -> RecorderScope? {
     var found: RecorderScope?
-    source.forEachMonitor { monitor in
+    composition.forEachMonitor { monitor in
       if let monitor = monitor as? ScopeMonitor, monitor.core === self { found = monitor.scope }
     }
     return found
@@ -192,8 +192,8 @@ extension RecorderCore {
       record(.started, scope: 0, tag: Int(tag))
       return ForeignOperations.observe(operation, observer, tag: Int(tag))
     }
-    if let source = own.source {
-      guard attach(source, of: own, tag: tag) else { return }
+    if let composition = own.composition {
+      guard attach(composition, of: own, tag: tag) else { return }
     } else if own.isExecuting {
       record(.started, scope: 0, tag: Int(tag))
     } else {
@@ -208,8 +208,8 @@ extension RecorderCore {
   }
 
   /// Returns false if the composition is recorded already.
-  private func attach(_ source: WorkSource, of operation: SettlingOperation, tag: Int32) -> Bool {
-    guard adopt(source, in: 0, tag: tag, isLate: operation.hasBegun) else {
+  private func attach(_ composition: Composition, of operation: SettlingOperation, tag: Int32) -> Bool {
+    guard adopt(composition, in: 0, tag: tag, isLate: operation.hasBegun) else {
       // This root does not exist: the operation stands where it is recorded already.
       state.withLock { $0.replacedRoots[tag] = Owner(scope: 0, tag: 0) }
       return false
@@ -217,7 +217,7 @@ extension RecorderCore {
     // It may have started while the recorder was being attached.
     if operation.hasBegun {
       if operation.isExecuting { record(.started, scope: 0, tag: Int(tag)) }
-      catchUp(source)
+      catchUp(composition)
     }
     return true
   }

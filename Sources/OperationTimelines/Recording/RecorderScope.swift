@@ -3,26 +3,26 @@ import Foundation
 import Synchronization
 
 /// One composition, as a recorder knows it. The scope outlives the composition.
-final class RecorderScope: @unchecked Sendable {  // weak loads are atomic, and `source` is set once in `init`
+final class RecorderScope: @unchecked Sendable {  // weak loads are atomic, and `composition` is set once in `init`
   let number: UInt32
   let kind: OperationKind
   /// Whether all children are added at once, in order, so that one instant and a count record it.
   let addsAllAtOnce: Bool
   let addedAt = Atomic<Int64>(0)
   let addedCount = Atomic(0)
-  private(set) weak var source: WorkSource?
+  private(set) weak var composition: Composition?
 
-  init(number: UInt32, source: WorkSource, isLate: Bool) {
+  init(number: UInt32, composition: Composition, isLate: Bool) {
     self.number = number
-    self.source = source
-    kind = source.kind
-    addsAllAtOnce = source.addsAllAtOnce && !isLate
+    self.composition = composition
+    kind = composition.kind
+    addsAllAtOnce = composition.addsAllAtOnce && !isLate
   }
 }
 
 /// Records the children of one composition, and attaches the recorder to the compositions among
 /// them.
-final class ScopeMonitor: SourceMonitor {
+final class ScopeMonitor: CompositionMonitor {
   let core: RecorderCore
   let scope: RecorderScope
   private let number: UInt32
@@ -36,11 +36,11 @@ final class ScopeMonitor: SourceMonitor {
     self.owner = owner
   }
 
-  func sourceWillBegin(_ source: WorkSource) {
+  func compositionWillBegin(_ composition: Composition) {
     if let owner { core.record(.started, scope: owner.scope, tag: Int(owner.tag)) }
   }
 
-  func source(_ source: WorkSource, didAdd child: Operation, tag: Int) {
+  func composition(_ composition: Composition, didAdd child: Operation, tag: Int) {
     if scope.addsAllAtOnce {
       // By one thread, and before any child starts.
       if scope.addedCount.load(ordering: .relaxed) == 0 { scope.addedAt.store(core.now(), ordering: .relaxed) }
@@ -50,9 +50,9 @@ final class ScopeMonitor: SourceMonitor {
     }
   }
 
-  func source(_ source: WorkSource, willStart child: Operation, tag: Int) {
+  func composition(_ composition: Composition, willStart child: Operation, tag: Int) {
     core.record(.started, scope: number, tag: tag)
-    guard let child = child as? SettlingOperation, child.isComposition, let inner = child.source else {
+    guard let child = child as? SettlingOperation, child.isComposition, let inner = child.composition else {
       return
     }
     // Another composition may have started it already.
@@ -62,8 +62,8 @@ final class ScopeMonitor: SourceMonitor {
     if isLate || child.hasBegun { core.catchUp(inner) }
   }
 
-  func source(_ source: WorkSource, didSettle child: Operation, tag: Int) {
-    core.recordSettled(child, scope: number, tag: tag, attempt: source.attempt(of: tag))
+  func composition(_ composition: Composition, didSettle child: Operation, tag: Int) {
+    core.recordSettled(child, scope: number, tag: tag, attempt: composition.attempt(of: tag))
   }
 }
 

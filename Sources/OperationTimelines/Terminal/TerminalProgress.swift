@@ -131,7 +131,7 @@ public final class TerminalProgress: Sendable {
   public func track(_ operation: SettlingOperation, title: String? = nil) {
     let name = operation.name.flatMap { $0.isEmpty ? nil : $0 }
     let title = title ?? name ?? TerminalWatch.typeName(of: operation)
-    let watch = device.canDraw ? operation.source.map { TerminalWatch($0, now: now) } : nil
+    let watch = device.canDraw ? operation.composition.map { TerminalWatch($0, now: now) } : nil
     let started = operation.isExecuting ? now() : nil
     let number: Int? = state.withLock { state in
       guard !state.isFinished else { return nil }

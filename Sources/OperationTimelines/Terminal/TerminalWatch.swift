@@ -2,7 +2,7 @@ import CompositeOperations
 import Foundation
 
 /// The running children of a composition, to be drawn.
-final class TerminalWatch: SourceMonitor {
+final class TerminalWatch: CompositionMonitor {
   private struct Child {
     let operation: Operation
     let started: Duration
@@ -39,9 +39,9 @@ final class TerminalWatch: SourceMonitor {
   private let state = LockBox(State())
 
   /// - Parameter now: the time since some moment.
-  init(_ source: WorkSource, now: @escaping @Sendable () -> Duration) {
+  init(_ composition: Composition, now: @escaping @Sendable () -> Duration) {
     self.now = now
-    watch(source)
+    watch(composition)
   }
 
   private init(now: @escaping @Sendable () -> Duration) {
@@ -49,12 +49,12 @@ final class TerminalWatch: SourceMonitor {
   }
 
   /// Starts to watch a composition, and those that run in it. In a loop, for nesting may be deep.
-  private func watch(_ source: WorkSource) {
-    var pending = [(watch: self, source: source)]
-    while let (watch, source) = pending.popLast() {
-      source.addMonitor(watch, isInherited: false)
+  private func watch(_ composition: Composition) {
+    var pending = [(watch: self, composition: composition)]
+    while let (watch, composition) = pending.popLast() {
+      composition.addMonitor(watch, isInherited: false)
       var settled: Set<Int> = []
-      source.forEachChild { child, tag in
+      composition.forEachChild { child, tag in
         // Also one whose completion still runs: it may not be told later.
         if child.isFinished || (child as? SettlingOperation)?.hasOutcome == true {
           settled.insert(tag)
@@ -63,17 +63,17 @@ final class TerminalWatch: SourceMonitor {
         }
       }
       // After the children, so that none is missed that is let go meanwhile.
-      let (found, pastCount) = (settled.union(source.pastTags), source.pastCount)
+      let (found, pastCount) = (settled.union(composition.pastTags), composition.pastCount)
       watch.state.withLock { $0.begin(found: found, pastCount: pastCount) }
     }
   }
 
   /// Adds a child. Returns a watch for it if it is a composition, which it does not watch yet.
-  private func add(_ child: Operation, _ tag: Int) -> (watch: TerminalWatch, source: WorkSource)? {
+  private func add(_ child: Operation, _ tag: Int) -> (watch: TerminalWatch, composition: Composition)? {
     let isNew = state.withLock { $0.running[tag] == nil }
     guard isNew else { return nil }
     let own = child as? SettlingOperation
-    let inner = own?.source.map { (watch: TerminalWatch(now: now), source: $0) }
+    let inner = own?.composition.map { (watch: TerminalWatch(now: now), composition: $0) }
     let entry = Child(operation: child, started: now(), watch: inner?.watch)
     state.withLock { $0.running[tag] = entry }
     if child.isFinished || own?.hasOutcome == true { remove(tag) }
@@ -85,13 +85,13 @@ final class TerminalWatch: SourceMonitor {
     withExtendedLifetime(removed) {}
   }
 
-  func source(_ source: WorkSource, didAdd child: Operation, tag: Int) {}
+  func composition(_ composition: Composition, didAdd child: Operation, tag: Int) {}
 
-  func source(_ source: WorkSource, willStart child: Operation, tag: Int) {
-    if let inner = add(child, tag) { inner.watch.watch(inner.source) }
+  func composition(_ composition: Composition, willStart child: Operation, tag: Int) {
+    if let inner = add(child, tag) { inner.watch.watch(inner.composition) }
   }
 
-  func source(_ source: WorkSource, didSettle child: Operation, tag: Int) {
+  func composition(_ composition: Composition, didSettle child: Operation, tag: Int) {
     state.withLock { $0.settled(tag) }
     remove(tag)
   }
@@ -167,7 +167,7 @@ final class TerminalWatch: SourceMonitor {
     row.elapsed = item.started.map { now - $0 }
     if let own, !own.isProgressIndeterminate { row.fraction = own.fractionCompleted }
     let settledCount = item.watch?.state.withLock { $0.settledCount } ?? 0
-    if let counts = own?.source?.childCounts(settled: settledCount) {
+    if let counts = own?.composition?.childCounts(settled: settledCount) {
       row.counts = .init(done: counts.done, total: counts.total)
     }
     return row

@@ -187,10 +187,10 @@ struct CompositionEdgeTests {
     #expect(theirs.observe(cancelling))
     theirs.start()
     let both = all([theirs, sibling])
-    let source = both.source
+    let composition = both.composition
     await onWorker { both.start() }
     await sibling.started.wait()
-    await until(source?.table.withLock { $0.phase(of: 0) } == .joined)
+    await until(composition?.table.withLock { $0.phase(of: 0) } == .joined)
     theirs.reject(with: TestError.first)
     #expect(await settled(both).error as? TestError == .first)
     #expect(sibling.outcome?.isCancelled == true)

@@ -141,14 +141,14 @@ struct ThreadContextTests {
   }
 
   @Test(
-    "Only a worker that is not inside user code, of the same urgency, with nothing else to turn to, takes a source on")
+    "Only a worker that is not inside user code, of the same urgency, with nothing else to turn to, takes a composition on")
   func takeOn_onlyByIdleWorker() async {
-    func source(_ qualityOfService: QualityOfService) -> WorkSource {
-      let source = ScriptedSource()
-      source.environment.qualityOfService = qualityOfService
-      return source
+    func composition(_ qualityOfService: QualityOfService) -> Composition {
+      let composition = ScriptedForm()
+      composition.environment.qualityOfService = qualityOfService
+      return composition
     }
-    let (first, second, urgent) = (source(.default), source(.default), source(.userInitiated))
+    let (first, second, urgent) = (composition(.default), composition(.default), composition(.userInitiated))
     let answers = await onThread {
       let context = ThreadContext.current
       var answers = [context.takeOn(first)]
@@ -166,9 +166,9 @@ struct ThreadContextTests {
     #expect(answers == [false, false, false, true, false, true, true, true, false, false])
   }
 
-  @Test("A worker that starts a composition takes its source on, though its main is the user's; other sources not")
+  @Test("A worker that starts a composition takes its composition on, though its main is the user's; other compositions not")
   func expect_startOfComposition_takesOnItsSourceOnly() async {
-    let (mine, other) = (ScriptedSource(), ScriptedSource())
+    let (mine, other) = (ScriptedForm(), ScriptedForm())
     let answers = await onThread {
       let context = ThreadContext.current
       var answers: [Bool] = []

@@ -7,7 +7,7 @@ import Testing
 /// The workers of compositions without a queue.
 @Suite("3.4 Workers", .hangLimit)
 struct WorkersTests {
-  private func piece(_ result: WorkResult = .done, _ body: @escaping @Sendable () -> Void) -> ScriptedSource.Piece {
+  private func piece(_ result: WorkResult = .done, _ body: @escaping @Sendable () -> Void) -> ScriptedForm.Piece {
     { _, _, context in
       // However long a busy machine keeps it from its processor: the number of pieces alone ends
       // the turn.
@@ -17,49 +17,49 @@ struct WorkersTests {
     }
   }
 
-  @Test("An offered source is asked for pieces until it has none, and no longer", arguments: [0, 1, 3, 10_000])
+  @Test("An offered composition is asked for pieces until it has none, and no longer", arguments: [0, 1, 3, 10_000])
   func offer_someSource_isAskedUntilNothing(count: Int) async {
     let recorder = EventRecorder<Int>()
-    let source = ScriptedSource((0..<count).map { number in piece { recorder.record(number) } })
-    Workers.offer(source)
-    await source.askedInVain.wait(forCount: 1)
+    let composition = ScriptedForm((0..<count).map { number in piece { recorder.record(number) } })
+    Workers.offer(composition)
+    await composition.askedInVain.wait(forCount: 1)
     await settleDown()
     #expect(recorder.events == Array(0..<count))
     // At the end of a turn another worker asks it too.
-    #expect(source.asked.current <= count + 1 + count / Turn.pieces)
-    source.add(piece { recorder.record(-1) })
+    #expect(composition.asked.current <= count + 1 + count / Turn.pieces)
+    composition.add(piece { recorder.record(-1) })
     await settleDown()
     #expect(recorder.count == count)
-    Workers.offer(source)
+    Workers.offer(composition)
     await recorder.wait(for: -1)
   }
 
   @Test("While a piece of work blocks, a standby takes the next; a piece in flight does not keep the worker")
   func moreIsAvailable_pieceBlocks_standbyTakesOver() async {
     let (second, all) = (Gate(), Gate())
-    let source = ScriptedSource([
-      { source, slot, _ in
-        slot.moreIsAvailable(in: source)
+    let composition = ScriptedForm([
+      { composition, slot, _ in
+        slot.moreIsAvailable(in: composition)
         second.waitBlocking()
         return .done
       },
       piece(.inFlight) { second.open() },
       piece { all.open() },
     ])
-    Workers.offer(source)
+    Workers.offer(composition)
     await all.wait()
   }
 
   @Test("There is one standby at a time")
   func beginStandby_untilItEnds_isOnce() {
-    let source = ScriptedSource()
-    #expect(source.beginStandby())
-    #expect(!source.beginStandby())
-    source.endStandby()
-    #expect(source.beginStandby())
+    let composition = ScriptedForm()
+    #expect(composition.beginStandby())
+    #expect(!composition.beginStandby())
+    composition.endStandby()
+    #expect(composition.beginStandby())
   }
 
-  @Test("A source that a piece of work brings up is attended to by the same worker, which then comes back")
+  @Test("A composition that a piece of work brings up is attended to by the same worker, which then comes back")
   func offer_insidePiece_isAttendedToByTheSameWorker() async {
     let recorder = EventRecorder<String>()
     let threads = EventRecorder<ObjectIdentifier>()
@@ -70,8 +70,8 @@ struct WorkersTests {
       threads.record(ObjectIdentifier(context))
       return .done
     }
-    let inner = ScriptedSource((1...2).map { number in { _, _, context in note("inner \(number)", context) } })
-    let outer = ScriptedSource([
+    let inner = ScriptedForm((1...2).map { number in { _, _, context in note("inner \(number)", context) } })
+    let outer = ScriptedForm([
       { _, _, context in
         Workers.offer(inner)
         return note("outer 1", context)
@@ -84,16 +84,16 @@ struct WorkersTests {
     #expect(Set(threads.events).count == 1)
   }
 
-  @Test("Another worker runs the second source that a piece offers, and one offered in user code")
+  @Test("Another worker runs the second composition that a piece offers, and one offered in user code")
   func offer_moreInsidePiece_isAttendedToByOthers() async {
     let (first, second, third) = (Gate(), Gate(), Gate())
-    let sources = [first, second, third].map { gate in ScriptedSource([piece { gate.open() }]) }
-    let outer = ScriptedSource([
+    let compositions = [first, second, third].map { gate in ScriptedForm([piece { gate.open() }]) }
+    let outer = ScriptedForm([
       { _, _, context in
-        Workers.offer(sources[0])
-        Workers.offer(sources[1])
+        Workers.offer(compositions[0])
+        Workers.offer(compositions[1])
         second.waitBlocking()
-        context.runUserCode { Workers.offer(sources[2]) }
+        context.runUserCode { Workers.offer(compositions[2]) }
         third.waitBlocking()
         return .done
       }
@@ -102,20 +102,20 @@ struct WorkersTests {
     for gate in [first, second, third] { await gate.wait() }
   }
 
-  @Test("At the end of a turn no source is forgotten, however deeply they were brought up inside each other")
+  @Test("At the end of a turn no composition is forgotten, however deeply they were brought up inside each other")
   func turn_ends_forgetsNoSource() async {
     for depth in 1...70 {
       let done = (0..<depth).map { _ in Gate() }
-      @Sendable func source(_ level: Int) -> ScriptedSource {
-        ScriptedSource([
+      @Sendable func composition(_ level: Int) -> ScriptedForm {
+        ScriptedForm([
           { _, _, _ in
-            if level + 1 < depth { Workers.offer(source(level + 1)) }
+            if level + 1 < depth { Workers.offer(composition(level + 1)) }
             return .done
           },
           piece { done[level].open() },
         ])
       }
-      Workers.offer(source(0))
+      Workers.offer(composition(0))
       for gate in done { await gate.wait() }
     }
   }

@@ -5,9 +5,9 @@ import TestSupport
 
 /// Monitors all compositions of one tree, as recorders and progress trees do, and complains unless
 /// the calls for each child come in order and once.
-final class TreeMonitor: SourceMonitor {
+final class TreeMonitor: CompositionMonitor {
   private struct Child: Hashable {
-    let source: ObjectIdentifier
+    let composition: ObjectIdentifier
     let tag: Int
   }
 
@@ -20,29 +20,29 @@ final class TreeMonitor: SourceMonitor {
     var started: Set<String> = []
     var complaints: [String] = []
     /// Retained, so that no identity is reused.
-    var sources: [ObjectIdentifier: WorkSource] = [:]
+    var compositions: [ObjectIdentifier: Composition] = [:]
     var isOver = false
   }
 
   private let state = Locked(State())
 
-  func source(_ source: WorkSource, didAdd child: Operation, tag: Int) {
-    advance(source, child, tag, to: .added)
+  func composition(_ composition: Composition, didAdd child: Operation, tag: Int) {
+    advance(composition, child, tag, to: .added)
   }
 
-  func source(_ source: WorkSource, willStart child: Operation, tag: Int) {
-    advance(source, child, tag, to: .started)
+  func composition(_ composition: Composition, willStart child: Operation, tag: Int) {
+    advance(composition, child, tag, to: .started)
   }
 
-  func source(_ source: WorkSource, didSettle child: Operation, tag: Int) {
-    advance(source, child, tag, to: .settled)
+  func composition(_ composition: Composition, didSettle child: Operation, tag: Int) {
+    advance(composition, child, tag, to: .settled)
   }
 
-  private func advance(_ source: WorkSource, _ child: Operation, _ tag: Int, to stage: Stage) {
+  private func advance(_ composition: Composition, _ child: Operation, _ tag: Int, to stage: Stage) {
     let name = child.name ?? ""
     state.withLock { state in
       if state.isOver { return }
-      let key = Child(source: ObjectIdentifier(source), tag: tag)
+      let key = Child(composition: ObjectIdentifier(composition), tag: tag)
       let before = state.stages.updateValue(stage, forKey: key)
       let isRight =
         switch stage {
@@ -52,7 +52,7 @@ final class TreeMonitor: SourceMonitor {
         }
       if !isRight { state.complaints.append("the monitor was told that \(name) was \(stage) after \(before as Any)") }
       if stage == .started { state.started.insert(name) }
-      state.sources[key.source] = source
+      state.compositions[key.composition] = composition
     }
   }
 

@@ -40,7 +40,7 @@ enum TreeRunner {
     let root = harness.makeComposable(plan.root)
     peek(harness)
     let monitor = TreeMonitor()
-    (root as? SettlingOperation)?.source?.addMonitor(monitor, isInherited: true)
+    (root as? SettlingOperation)?.composition?.addMonitor(monitor, isInherited: true)
     let timeline = TreeTimeline()
     timeline.attach(to: root)
     let token = StallReporter.shared.began { [weak harness] in "\(plan)\n\(harness?.state ?? "all was released")" }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CompositeOperations
 
-/// A source of work for lanes that run nothing.
+/// A composition of work for lanes that run nothing.
 final class LaneSource: Sendable, CustomStringConvertible {
   let description: String
 
@@ -71,7 +71,7 @@ struct LaneStateTests {
   private func situation(_ lanes: Lanes) -> Situation {
     Situation(
       base: lanes.base, helpers: lanes.helpers, hasStandby: lanes.hasStandby,
-      work: lanes.sources.map(\.description).joined())
+      work: lanes.compositions.map(\.description).joined())
   }
 
   @Test("Lanes can be brought into each situation, and count themselves right", arguments: Situation.all)
@@ -91,7 +91,7 @@ struct LaneStateTests {
     #expect(situation(lanes) == before.demanded.after)
   }
 
-  @Test("An offer lists the source once, and demands a lane", arguments: Situation.all)
+  @Test("An offer lists the composition once, and demands a lane", arguments: Situation.all)
   func offer_inAnySituation_listsAndDemands(_ before: Situation) {
     var lanes = before.make()
     #expect(lanes.offer(.a) == before.demanded.action)
@@ -101,7 +101,7 @@ struct LaneStateTests {
     #expect(situation(lanes) == after)
   }
 
-  @Test("A source that is kept is listed once, and adds no helper", arguments: Situation.all)
+  @Test("A composition that is kept is listed once, and adds no helper", arguments: Situation.all)
   func keep_inAnySituation_listsOnly(_ before: Situation) {
     var lanes = before.make()
     lanes.keep(.b)
@@ -112,12 +112,12 @@ struct LaneStateTests {
   }
 
   @Test(
-    "The next source is the first, which goes behind the others; a lane is demanded for these", arguments: Situation.all
+    "The next composition is the first, which goes behind the others; a lane is demanded for these", arguments: Situation.all
   )
   func nextSource_inAnySituation_takesTurns(_ before: Situation) {
     var lanes = before.make()
     let next = lanes.nextSource()
-    #expect(next?.source.description.first == before.work.first)
+    #expect(next?.composition.description.first == before.work.first)
     var after = before
     if before.work.count > 1 {
       #expect(next?.action == before.demanded.action)
@@ -129,35 +129,35 @@ struct LaneStateTests {
     #expect(situation(lanes) == after)
   }
 
-  @Test("A source that was found exhausted is no longer listed", arguments: Situation.all)
+  @Test("A composition that was found exhausted is no longer listed", arguments: Situation.all)
   func exhausted_sinceTheLastOffer_isRemoved(_ before: Situation) throws {
     var lanes = before.make()
     guard !before.work.isEmpty else { return #expect(lanes.nextSource() == nil) }
     let next = lanes.nextSource()
-    let (source, generation, _) = try #require(next)
-    lanes.exhausted(source, generation: generation)
-    #expect(!lanes.sources.contains { $0 === source })
+    let (composition, generation, _) = try #require(next)
+    lanes.exhausted(composition, generation: generation)
+    #expect(!lanes.compositions.contains { $0 === composition })
     #expect(lanes.hasWork == (before.work.count > 1))
-    lanes.exhausted(source, generation: generation)
-    #expect(lanes.sources.count == before.work.count - 1)
+    lanes.exhausted(composition, generation: generation)
+    #expect(lanes.compositions.count == before.work.count - 1)
   }
 
-  @Test("A source that offered itself again since it was taken stays", arguments: Situation.all)
+  @Test("A composition that offered itself again since it was taken stays", arguments: Situation.all)
   func exhausted_beforeTheLastOffer_isIgnored(_ before: Situation) throws {
     var lanes = before.make()
     guard !before.work.isEmpty else { return }
     let next = lanes.nextSource()
-    let (source, generation, _) = try #require(next)
-    _ = lanes.offer(source)
-    lanes.exhausted(source, generation: generation)
-    #expect(lanes.sources.count { $0 === source } == 1)
-    // So does a source that another lane found exhausted in between, and that was then kept.
+    let (composition, generation, _) = try #require(next)
+    _ = lanes.offer(composition)
+    lanes.exhausted(composition, generation: generation)
+    #expect(lanes.compositions.count { $0 === composition } == 1)
+    // So does a composition that another lane found exhausted in between, and that was then kept.
     let nextAgain = lanes.nextSource()
     let (again, second, _) = try #require(nextAgain)
     lanes.exhausted(again, generation: second)
     lanes.keep(again)
     lanes.exhausted(again, generation: second)
-    #expect(lanes.sources.count { $0 === again } == 1)
+    #expect(lanes.compositions.count { $0 === again } == 1)
   }
 
   @Test("A standby that starts becomes a helper", arguments: Situation.all.filter(\.hasStandby))
@@ -289,8 +289,8 @@ struct LaneStateTests {
     _ = lanes.offer(.a, holds: true)
     #expect(lanes.wantsLoan)
     let next = lanes.nextSource()
-    let (source, generation, _) = try #require(next)
-    lanes.exhausted(source, generation: generation)
+    let (composition, generation, _) = try #require(next)
+    lanes.exhausted(composition, generation: generation)
     let works = isLent ? lanes.slotReturned() : lanes.baseContinues()
     #expect(!works && !lanes.wantsLoan && lanes.offersSlot)
   }
@@ -298,17 +298,17 @@ struct LaneStateTests {
   @Test("Sources take turns, however many there are and however often they are taken")
   func nextSource_manySources_isRoundRobin() {
     var lanes = Lanes(holdsSlot: false)
-    let sources = (0..<50).map { LaneSource("\($0)") }
-    for source in sources { _ = lanes.offer(source) }
+    let compositions = (0..<50).map { LaneSource("\($0)") }
+    for composition in compositions { _ = lanes.offer(composition) }
     for round in 0..<5 {
-      let taken = (0..<50).compactMap { _ in lanes.nextSource()?.source.description }
-      #expect(taken == sources.map(\.description), "round \(round)")
+      let taken = (0..<50).compactMap { _ in lanes.nextSource()?.composition.description }
+      #expect(taken == compositions.map(\.description), "round \(round)")
     }
     for _ in 0..<50 {
-      guard let (source, generation, _) = lanes.nextSource() else { break }
-      lanes.exhausted(source, generation: generation)
+      guard let (composition, generation, _) = lanes.nextSource() else { break }
+      lanes.exhausted(composition, generation: generation)
     }
-    #expect(!lanes.hasWork && lanes.sources.isEmpty && lanes.firstSource == nil && lanes.nextSource() == nil)
+    #expect(!lanes.hasWork && lanes.compositions.isEmpty && lanes.firstSource == nil && lanes.nextSource() == nil)
   }
 
   @Test("Sources without work are handed out to be released, though no lane asks for another")
@@ -317,13 +317,13 @@ struct LaneStateTests {
     weak var first: LaneSource?
     weak var second: LaneSource?
     do {
-      let sources = [LaneSource("first"), LaneSource("second")]
-      (first, second) = (sources[0], sources[1])
-      for source in sources { _ = lanes.offer(source) }
+      let compositions = [LaneSource("first"), LaneSource("second")]
+      (first, second) = (compositions[0], compositions[1])
+      for composition in compositions { _ = lanes.offer(composition) }
       for _ in 0..<2 {
         let next = lanes.nextSource()
-        let (source, generation, _) = try #require(next)
-        lanes.exhausted(source, generation: generation)
+        let (composition, generation, _) = try #require(next)
+        lanes.exhausted(composition, generation: generation)
       }
     }
     // The caller releases them, under no lock.

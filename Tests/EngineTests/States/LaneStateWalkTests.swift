@@ -3,8 +3,8 @@ import Testing
 
 @testable import CompositeOperations
 
-/// The invariants of the lanes of a queue for any order of events: two sources, up to two pieces of
-/// work, and three in full.
+/// The invariants of the lanes of a queue for any order of events: two compositions, up to two
+/// pieces of work, and three in full.
 @Suite("3.4 LaneState, all paths")
 struct LaneStateWalkTests {
   struct Situation: Sendable, CustomTestStringConvertible {
@@ -14,8 +14,8 @@ struct LaneStateWalkTests {
     /// As many pieces of work as can be followed on every path: loans make many more states of
     /// each.
     let pieces: Int
-    /// The sources that have them.
-    var sources = [0, 1]
+    /// The compositions that have them.
+    var compositions = [0, 1]
 
     var testDescription: String {
       "limit \(limit), \(holdsSlot ? "with" : "without") a slot held\(loans ? ", with loans" : ""), \(pieces) pieces"
@@ -27,13 +27,13 @@ struct LaneStateWalkTests {
     static let all = [false, true].flatMap { holdsSlot in
       (1...3).map { Situation(holdsSlot: holdsSlot, limit: $0, loans: false, pieces: Scale.count(3, least: 2)) }
         + (1...2).map { Situation(holdsSlot: holdsSlot, limit: $0, loans: true, pieces: 1) }
-        + (1...2).map { Situation(holdsSlot: holdsSlot, limit: $0, loans: true, pieces: 2, sources: [1]) }
+        + (1...2).map { Situation(holdsSlot: holdsSlot, limit: $0, loans: true, pieces: 2, compositions: [1]) }
     }
 
     /// Only lanes in lent slots depend on when helpers come.
     var world: LaneWorld {
       LaneWorld(
-        holdsSlot: holdsSlot, limit: limit, pieces: pieces, of: sources, loans: loans,
+        holdsSlot: holdsSlot, limit: limit, pieces: pieces, of: compositions, loans: loans,
         helpersComeLate: loans && (limit == 1 || pieces == 1))
     }
   }
@@ -42,7 +42,7 @@ struct LaneStateWalkTests {
     let base: LaneState<LaneSource>.Base
     let helpers: Int
     let flags: [Bool]
-    let sources: String
+    let compositions: String
     let lanes: [LaneWorld.Lane]
     let numbers: [Int]
 
@@ -54,16 +54,16 @@ struct LaneStateWalkTests {
         world.state.hasStandby, world.state.mayBeginLoans, world.state.wantsLoan, world.isLoanMatched,
         world.helperToAdd != nil, world.arrivedHelpers.contains { $0 == world.state.standby?.number },
       ]
-      sources = world.state.sources.map(\.description).joined()
+      compositions = world.state.compositions.map(\.description).joined()
       numbers = world.pieces + world.offersDue + [world.piecesLeft, world.queuedHelpers, world.arrivedHelpers.count]
       let present = Key.presentGenerations(world.state)
       lanes = world.lanes.map { lane in
         var lane = lane
         switch lane.stage {
-        case .attending(let source, let generation):
-          lane.stage = .attending(source, generation: generation == present[source] ? 1 : 0)
-        case .foundNothing(let source, let generation):
-          lane.stage = .foundNothing(source, generation: generation == present[source] ? 1 : 0)
+        case .attending(let composition, let generation):
+          lane.stage = .attending(composition, generation: generation == present[composition] ? 1 : 0)
+        case .foundNothing(let composition, let generation):
+          lane.stage = .foundNothing(composition, generation: generation == present[composition] ? 1 : 0)
         case .toBegin, .between, .running, .ran, .inFlight: break
         }
         return lane
@@ -73,9 +73,9 @@ struct LaneStateWalkTests {
     private static func presentGenerations(_ state: LaneState<LaneSource>) -> [Int: Int] {
       var state = state
       var generations: [Int: Int] = [:]
-      for _ in state.sources {
-        guard let (source, generation, _) = state.nextSource() else { break }
-        generations[source === LaneSource.a ? 0 : 1] = generation
+      for _ in state.compositions {
+        guard let (composition, generation, _) = state.nextSource() else { break }
+        generations[composition === LaneSource.a ? 0 : 1] = generation
       }
       return generations
     }
@@ -95,7 +95,7 @@ struct LaneStateWalkTests {
     if state.loans > 0 && !state.hasStandby { return "there is a loan without a standby" }
     if world.lanes.count(where: { $0.slot == .loan }) != state.loans { return "\(state.loans) loans are counted" }
     if world.occupied > limit { return "\(world.occupied) slots are taken" }
-    if state.sources.count > 2 || state.hasWork != !state.sources.isEmpty { return "the sources are \(state.sources)" }
+    if state.compositions.count > 2 || state.hasWork != !state.compositions.isEmpty { return "the compositions are \(state.compositions)" }
     // For work that no lane has taken, a lane must be about to look, or wait in the queue for a
     // slot.
     let isAttendedTo = world.lanes.contains { $0.stage != .inFlight(0) && $0.stage != .inFlight(1) }

@@ -1,30 +1,30 @@
 @testable import CompositeOperations
 
-/// The environment of the lanes of one queue: sources that get work, the queue that starts helpers,
-/// and lanes that step as `QueuePool` makes them. Each step here is atomic under the lock.
+/// The environment of the lanes of one queue: compositions that get work, the queue that starts
+/// helpers, and lanes that step as `QueuePool` makes them. Each step here is atomic under the lock.
 ///
 /// With `loans`, the tree waits for something, and lends its slot; and another one may lend it a
 /// slot. With `helpersComeLate`, other things may happen between the decision to add a helper, its
 /// arrival in the queue, and when the tree hears of that.
 ///
-/// The first source is like a parallel composition, the second like a sequence: while a piece of it
-/// is under way it has nothing to give.
+/// The first composition is like a parallel composition, the second like a sequence: while a piece
+/// of it is under way it has nothing to give.
 struct LaneWorld {
   /// Where a lane is.
   enum Stage: Hashable {
     /// It is in a slot that another tree lends, and may not begin yet.
     case toBegin
-    /// It will look for a source, or give up its slot.
+    /// It will look for a composition, or give up its slot.
     case between
-    /// It will ask a source for work.
+    /// It will ask a composition for work.
     case attending(Int, generation: Int)
-    /// The source had none; the lane will report that.
+    /// The composition had none; the lane will report that.
     case foundNothing(Int, generation: Int)
     /// A piece of work is being done, and does not outlast it.
     case running(Int)
     /// It is done; there may be more.
     case ran(Int)
-    /// A leaf of that source keeps it.
+    /// A leaf of that composition keeps it.
     case inFlight(Int)
   }
 
@@ -42,28 +42,28 @@ struct LaneWorld {
         switch stage {
         case .between: 0
         case .toBegin: 9
-        case .attending(let source, let generation): 10 + source + 10 * generation
-        case .foundNothing(let source, let generation): 12 + source + 10 * generation
-        case .ran(let source): 1 + source
-        case .inFlight(let source): 3 + source
-        case .running(let source): 5 + source
+        case .attending(let composition, let generation): 10 + composition + 10 * generation
+        case .foundNothing(let composition, let generation): 12 + composition + 10 * generation
+        case .ran(let composition): 1 + composition
+        case .inFlight(let composition): 3 + composition
+        case .running(let composition): 5 + composition
         }
       return rank + 1_000_000 * slot.rawValue
     }
   }
 
   enum Step: Hashable {
-    /// A source gets a piece of work, which it will offer.
+    /// A composition gets a piece of work, which it will offer.
     case work(Int)
     case offer(Int)
     case startHelper
     /// A helper arrives in the queue, which may start it before the tree knows.
     case addHelper
     case helperIsInQueue(Int)
-    /// The lane looks for a source, and ends if there is none.
+    /// The lane looks for a composition, and ends if there is none.
     case look(lane: Int)
     case yield(lane: Int)
-    /// The lane asks its source for work, which is done at once, or stays in flight.
+    /// The lane asks its composition for work, which is done at once, or stays in flight.
     case run(lane: Int, goesOn: Bool)
     case finishRun(lane: Int)
     case sayExhausted(lane: Int)
@@ -84,12 +84,13 @@ struct LaneWorld {
   private(set) var isLoanMatched = false
   /// Whether a lane began in a lent slot while no operation of the queue represented it.
   private(set) var hasMissedCancels = false
-  /// The pieces of work that each source has, and the offers that are still to be made of them.
+  /// The pieces of work that each composition has, and the offers that are still to be made of
+  /// them.
   private(set) var pieces = [0, 0]
   private(set) var offersDue = [0, 0]
   private(set) var piecesLeft: Int
-  private let sources = [LaneSource.a, .b]
-  /// The sources that get work.
+  private let compositions = [LaneSource.a, .b]
+  /// The compositions that get work.
   private let suppliers: [Int]
   private let limit: Int
   private let holdsSlot: Bool
@@ -107,8 +108,8 @@ struct LaneWorld {
     self.holdsSlot = holdsSlot
   }
 
-  /// Whether a source has work for a lane that asks now.
-  func hasWork(_ source: Int) -> Bool { pieces[source] > 0 && !(source == 1 && isSequenceBusy) }
+  /// Whether a composition has work for a lane that asks now.
+  func hasWork(_ composition: Int) -> Bool { pieces[composition] > 0 && !(composition == 1 && isSequenceBusy) }
 
   private var isSequenceBusy: Bool { lanes.contains { $0.stage == .running(1) || $0.stage == .inFlight(1) } }
 
@@ -117,9 +118,9 @@ struct LaneWorld {
 
   var steps: [Step] {
     var steps: [Step] = []
-    for source in 0..<2 {
-      if piecesLeft > 0, suppliers.contains(source) { steps.append(.work(source)) }
-      if offersDue[source] > 0 { steps.append(.offer(source)) }
+    for composition in 0..<2 {
+      if piecesLeft > 0, suppliers.contains(composition) { steps.append(.work(composition)) }
+      if offersDue[composition] > 0 { steps.append(.offer(composition)) }
     }
     if queuedHelpers > 0, occupied < limit { steps.append(.startHelper) }
     if helperToAdd != nil { steps.append(.addHelper) }
@@ -135,9 +136,9 @@ struct LaneWorld {
       switch lane.stage {
       case .toBegin: break
       case .between: steps += [.look(lane: index), .yield(lane: index)]
-      case .attending(let source, _):
+      case .attending(let composition, _):
         steps.append(.run(lane: index, goesOn: false))
-        if hasWork(source) { steps.append(.run(lane: index, goesOn: true)) }
+        if hasWork(composition) { steps.append(.run(lane: index, goesOn: true)) }
       case .foundNothing: steps.append(.sayExhausted(lane: index))
       case .running: steps.append(.finishRun(lane: index))
       case .ran: steps.append(.keep(lane: index))
@@ -149,13 +150,13 @@ struct LaneWorld {
 
   mutating func take(_ step: Step) {
     switch step {
-    case .work(let source):
+    case .work(let composition):
       piecesLeft -= 1
-      pieces[source] += 1
-      offersDue[source] += 1
-    case .offer(let source):
-      offersDue[source] -= 1
-      perform(state.offer(sources[source], holds: loans))
+      pieces[composition] += 1
+      offersDue[composition] += 1
+    case .offer(let composition):
+      offersDue[composition] -= 1
+      perform(state.offer(compositions[composition], holds: loans))
     case .startHelper:
       queuedHelpers -= 1
       if let loan = lanes.firstIndex(where: { $0.slot == .loan }) {
@@ -175,18 +176,18 @@ struct LaneWorld {
     case .yield(let lane): end(lane)
     case .settle(let lane):
       // A sequence continues, and offers itself before the slot is given up.
-      if lanes[lane].stage == .inFlight(1), pieces[1] > 0 { perform(state.offer(sources[1], holds: loans)) }
+      if lanes[lane].stage == .inFlight(1), pieces[1] > 0 { perform(state.offer(compositions[1], holds: loans)) }
       end(lane)
     case .run(let lane, let goesOn): run(lane, goesOn)
     case .finishRun(let lane):
-      if case .running(let source) = lanes[lane].stage { lanes[lane].stage = .ran(source) }
+      if case .running(let composition) = lanes[lane].stage { lanes[lane].stage = .ran(composition) }
     case .sayExhausted(let lane):
-      guard case .foundNothing(let source, let generation) = lanes[lane].stage else { return }
-      state.exhausted(sources[source], generation: generation)
+      guard case .foundNothing(let composition, let generation) = lanes[lane].stage else { return }
+      state.exhausted(compositions[composition], generation: generation)
       lanes[lane].stage = .between
     case .keep(let lane):
-      guard case .ran(let source) = lanes[lane].stage else { return }
-      state.keep(sources[source], holds: loans)
+      guard case .ran(let composition) = lanes[lane].stage else { return }
+      state.keep(compositions[composition], holds: loans)
       lanes[lane].stage = .between
     case .lend: _ = state.lend()
     case .slotReturned: if state.slotReturned() { lanes.append(Lane(slot: .base)) }
@@ -207,20 +208,20 @@ struct LaneWorld {
   }
 
   private mutating func look(_ lane: Int) {
-    guard let (source, generation, action) = state.nextSource() else { return end(lane) }
-    lanes[lane].stage = .attending(source === sources[0] ? 0 : 1, generation: generation)
+    guard let (composition, generation, action) = state.nextSource() else { return end(lane) }
+    lanes[lane].stage = .attending(composition === compositions[0] ? 0 : 1, generation: generation)
     perform(action)
   }
 
   private mutating func run(_ lane: Int, _ goesOn: Bool) {
-    guard case .attending(let source, let generation) = lanes[lane].stage else { return }
-    guard hasWork(source) else {
-      lanes[lane].stage = .foundNothing(source, generation: generation)
+    guard case .attending(let composition, let generation) = lanes[lane].stage else { return }
+    guard hasWork(composition) else {
+      lanes[lane].stage = .foundNothing(composition, generation: generation)
       return
     }
-    pieces[source] -= 1
-    lanes[lane].stage = goesOn ? .inFlight(source) : .running(source)
-    if source == 0, pieces[source] > 0 { perform(state.demand()) }
+    pieces[composition] -= 1
+    lanes[lane].stage = goesOn ? .inFlight(composition) : .running(composition)
+    if composition == 0, pieces[composition] > 0 { perform(state.demand()) }
   }
 
   /// The slot is given up, or kept by the base lane, which continues if there is work.

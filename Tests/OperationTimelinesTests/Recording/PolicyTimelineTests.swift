@@ -33,11 +33,11 @@ struct PolicyTimelineTests {
     let timeline = recorder.timeline
     #expect(
       rows(timeline) == [
-        "work (exclusive)", "exclusive/work (condition)", "condition/evaluates “sunny” (wait)",
+        "work (exclusive)", "exclusive/evaluates “sunny” (wait)", "exclusive/work (condition)",
         "condition/work (operation)",
       ])
     #expect(timeline.textTree().contains("✓ work (exclusive)"))
-    #expect(timeline.textTree().contains("   ├─ ✓ evaluates “sunny”"))
+    #expect(timeline.textTree().contains("├─ ✓ evaluates “sunny”"))
     #expect(timeline.peakConcurrency == 1)
     expectNoInternals(timeline)
   }

@@ -47,17 +47,18 @@ struct StartWhileAttachingTests {
     #expect(text.current == "+ hasty (0:00)\n")
   }
 
-  /// Calls a closure when a child starts, before monitors that were added earlier hear of the start.
-  private final class StartHook: SourceMonitor {
+  /// Calls a closure when a child starts, before monitors that were added earlier hear of the
+  /// start.
+  private final class StartHook: CompositionMonitor {
     private let whenStarted: @Sendable () -> Void
 
     init(_ whenStarted: @escaping @Sendable () -> Void) {
       self.whenStarted = whenStarted
     }
 
-    func source(_ source: WorkSource, didAdd child: Operation, tag: Int) {}
-    func source(_ source: WorkSource, willStart child: Operation, tag: Int) { whenStarted() }
-    func source(_ source: WorkSource, didSettle child: Operation, tag: Int) {}
+    func composition(_ composition: Composition, didAdd child: Operation, tag: Int) {}
+    func composition(_ composition: Composition, willStart child: Operation, tag: Int) { whenStarted() }
+    func composition(_ composition: Composition, didSettle child: Operation, tag: Int) {}
   }
 
   @Test func recorder_whileOtherCodeStartsAChild_recordsWhatRunsInIt() async {
@@ -71,7 +72,7 @@ struct StartWhileAttachingTests {
       // Its start is reported before its composition waits for its end.
       _ = Patience.isReached { leaf.state.current.has(.hasListeners) }
     }
-    outer.source?.addMonitor(hook, isInherited: false)
+    outer.composition?.addMonitor(hook, isInherited: false)
     await onThread { outer.start() }
     await Patience.untilAwaited(leaf)
     await Patience.untilAwaited(inner)

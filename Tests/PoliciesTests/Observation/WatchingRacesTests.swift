@@ -106,7 +106,7 @@ struct WatchingRacesTests {
     let leaf = HeldOperation<Int>()
     let whole = leaf.map { $0 }
     let node = whole.progressNode()
-    node.source(whole.source!, willStart: leaf, tag: 1)
+    node.composition(whole.composition!, willStart: leaf, tag: 1)
     leaf.reportProgress(0.5)
     #expect(whole.fractionCompleted == 0.5)
   }
@@ -127,7 +127,7 @@ struct WatchingRacesTests {
       await finished(waiting)
     }
     var count = 0
-    shared.source?.monitors.forEach { count += ($0 as? TreeObserverMonitor)?.hubCount ?? 1 }
+    shared.composition?.monitors.forEach { count += ($0 as? TreeObserverMonitor)?.hubCount ?? 1 }
     #expect((1..<50).contains(count))
     let told = EventRecorder<String>()
     shared.addTreeObserver { operation, event in told.record("\(operation === shared) \(event.kind)") }

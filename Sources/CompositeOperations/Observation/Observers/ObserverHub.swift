@@ -51,17 +51,17 @@ final class ObserverHub: EventSink, @unchecked Sendable {  // the state is behin
   }
 }
 
-extension ObserverHub: SourceMonitor {
-  /// Begins to post the children of a source.
-  func monitor(_ source: WorkSource) {
-    if state.withLock({ $0.beginMonitoring() }) { source.addMonitor(self, isInherited: false) }
+extension ObserverHub: CompositionMonitor {
+  /// Begins to post the children of a composition.
+  func monitor(_ composition: Composition) {
+    if state.withLock({ $0.beginMonitoring() }) { composition.addMonitor(self, isInherited: false) }
   }
 
-  func source(_ source: WorkSource, didAdd child: Operation, tag: Int) {
+  func composition(_ composition: Composition, didAdd child: Operation, tag: Int) {
     if state.withLock({ $0.postChild(child) }) { deliver() }
   }
 
-  func source(_ source: WorkSource, willStart child: Operation, tag: Int) {}
+  func composition(_ composition: Composition, willStart child: Operation, tag: Int) {}
 
-  func source(_ source: WorkSource, didSettle child: Operation, tag: Int) {}
+  func composition(_ composition: Composition, didSettle child: Operation, tag: Int) {}
 }

@@ -91,7 +91,7 @@ extension SettlingOperation {
     let added = withHub { hub in (hub, hub.state.withLock { $0.add(record) }) }
     if let (hub, delivers) = added {
       if delivers { hub.deliver() }
-      if record.interests.contains(.children), let source { hub.monitor(source) }
+      if record.interests.contains(.children), let composition { hub.monitor(composition) }
       if record.interests.contains(.tree) { hub.watchTree(of: self) }
       if record.interests.contains(.progress) { reportProgress(to: hub) }
     } else if let outcome = erasedOutcome {

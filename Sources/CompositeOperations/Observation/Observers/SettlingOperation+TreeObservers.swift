@@ -59,7 +59,7 @@ extension SettlingOperation {
 /// A composition has one such monitor, for all tree observers of itself and of the compositions
 /// around it. An operation that several compositions wait for may outlive these compositions. So
 /// the hubs of settled operations are removed as further hubs come.
-final class TreeObserverMonitor: SourceMonitor, @unchecked Sendable {  // weak loads are atomic; set once in `init`
+final class TreeObserverMonitor: CompositionMonitor, @unchecked Sendable {  // weak loads are atomic; set once in `init`
   private struct Hubs {
     var all: [ObserverHub] = []
     /// The count above which to look for hubs that are over.
@@ -74,8 +74,8 @@ final class TreeObserverMonitor: SourceMonitor, @unchecked Sendable {  // weak l
   }
 
   /// Returns the monitor of a composition, made if needed.
-  static func ofSource(_ source: WorkSource, of owner: SettlingOperation) -> TreeObserverMonitor {
-    let monitor = source.monitors.first(orAdding: TreeObserverMonitor(of: owner))
+  static func ofSource(_ composition: Composition, of owner: SettlingOperation) -> TreeObserverMonitor {
+    let monitor = composition.monitors.first(orAdding: TreeObserverMonitor(of: owner))
     monitor.forgetSettled()
     return monitor
   }
@@ -109,22 +109,22 @@ final class TreeObserverMonitor: SourceMonitor, @unchecked Sendable {  // weak l
     for hub in hubs.withLock({ $0.all }) { body(hub) }
   }
 
-  func source(_ source: WorkSource, didAdd child: Operation, tag: Int) {
+  func composition(_ composition: Composition, didAdd child: Operation, tag: Int) {
     guard let owner else { return }
     forEachHub { $0.post(.childAdded(child), ofInner: owner) }
   }
 
-  func source(_ source: WorkSource, willStart child: Operation, tag: Int) {
+  func composition(_ composition: Composition, willStart child: Operation, tag: Int) {
     forEachHub { hub in
       if let child = child as? SettlingOperation { hub.watchTree(of: child) }
       hub.post(.started, ofInner: child)
     }
   }
 
-  func source(_ source: WorkSource, didSettle child: Operation, tag: Int) {
+  func composition(_ composition: Composition, didSettle child: Operation, tag: Int) {
     // A child that other code started, and that is no longer awaited, may still run.
     let hasSettled = (child as? SettlingOperation)?.state.current.isSettled ?? child.isFinished
-    let event: OperationEvent = hasSettled ? .settled(source.outcome(of: child, tag: tag)) : .left
+    let event: OperationEvent = hasSettled ? .settled(composition.outcome(of: child, tag: tag)) : .left
     forEachHub { $0.post(event, ofInner: child) }
   }
 }
@@ -140,16 +140,16 @@ extension ObserverHub {
     // A settled operation has no more events. An operation that several composites wait for may
     // have settled.
     guard !operation.state.current.isSettled else { return }
-    guard let source = operation.source, watch(source, of: operation, beginsWalk: true) else { return }
+    guard let composition = operation.composition, watch(composition, of: operation, beginsWalk: true) else { return }
     // All are retained until the end, so that no identity is reused. A loop, because trees may be
     // deep.
-    var found = [source]
-    var known: Set = [ObjectIdentifier(source)]
+    var found = [composition]
+    var known: Set = [ObjectIdentifier(composition)]
     var next = 0
     while next < found.count {
       found[next].forEachChild { child, _ in
         // Children that wait are included, because their starts may have been reported already.
-        guard !child.isFinished, let child = child as? SettlingOperation, let inner = child.source,
+        guard !child.isFinished, let child = child as? SettlingOperation, let inner = child.composition,
           known.insert(ObjectIdentifier(inner)).inserted, watch(inner, of: child, beginsWalk: false)
         else { return }
         found.append(inner)
@@ -162,8 +162,8 @@ extension ObserverHub {
   /// Watches one composition. Returns whether it must be searched now.
   ///
   /// - Parameter beginsWalk: whether the search begins with this composition.
-  private func watch(_ source: WorkSource, of owner: SettlingOperation, beginsWalk: Bool) -> Bool {
-    let monitor = TreeObserverMonitor.ofSource(source, of: owner)
+  private func watch(_ composition: Composition, of owner: SettlingOperation, beginsWalk: Bool) -> Bool {
+    let monitor = TreeObserverMonitor.ofSource(composition, of: owner)
     return state.withLock { state in
       // Another search that is under way may not yet have searched the compositions that it
       // watches. Without one, everything inside a watched composition is watched.

@@ -2,7 +2,7 @@ import Foundation
 
 /// The progress of one operation: a node of a tree that mirrors the operations, made on demand.
 ///
-/// The node of a composition monitors the source of that composition. It makes nodes for the
+/// The node of an operation monitors its composition. It makes nodes for the
 /// children that run, and these nodes report to it. Several compositions can wait for the same
 /// operation, so a node can have several parents.
 final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the weak reference is set once
@@ -32,16 +32,16 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
   }
 
   private let state: LockBox<State>
-  private weak var source: WorkSource?
+  private weak var composition: Composition?
 
-  init(source: WorkSource?) {
-    self.source = source
-    state = LockBox(State(progress: ProgressState(shape: source?.progressShape)))
+  init(composition: Composition?) {
+    self.composition = composition
+    state = LockBox(State(progress: ProgressState(shape: composition?.progressShape)))
   }
 
   var fraction: Double {
     // A driver may have changed its count without an event of a child.
-    if case .driven = state.withLock({ $0.progress.shape }) { sourceDidChange() }
+    if case .driven = state.withLock({ $0.progress.shape }) { compositionDidChange() }
     return state.withLock { $0.progress.fraction }
   }
 
@@ -64,25 +64,25 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
   ///   - operation: the operation of this node.
   ///   - made: operations whose nodes do not monitor their children yet.
   func watch(_ operation: SettlingOperation, adding made: inout [SettlingOperation]) {
-    guard let source else { return }
-    source.addMonitor(self, isInherited: false)
+    guard let composition else { return }
+    composition.addMonitor(self, isInherited: false)
     // After adding the monitor, which is notified of later starts.
     let isRunning = operation.state.current.phase != .pending
     _ = updateShape()
-    let pastCount = source.pastCount
+    let pastCount = composition.pastCount
     _ = state.withLock { $0.progress.passed(pastCount) }
-    source.forEachChild { child, tag in
-      guard let work = source.work(standingFor: child) else { return }
+    composition.forEachChild { child, tag in
+      guard let work = composition.work(standingFor: child) else { return }
       _ = state.withLock { $0.progress.added(tag, weight: work.weightOfProgress) }
       if let ending = work.endingOfProgress {
         _ = state.withLock { $0.progress.settled(tag, as: ending) }
-      } else if work.isExecuting || isRunning && (work as? SettlingOperation)?.source != nil {
+      } else if work.isExecuting || isRunning && (work as? SettlingOperation)?.composition != nil {
         // Children that wait are included, because their starts may have been reported already.
         link(work, tag, adding: &made)
       }
     }
     // Read after the children, because a child is released only when its tag is in this list.
-    let pastTags = source.pastTags
+    let pastTags = composition.pastTags
     let changed = state.withLock { state in
       for tag in pastTags { _ = state.progress.settled(tag, as: .success) }
       return state.progress.complete()
@@ -151,21 +151,21 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
     if state.withLock({ $0.progress.report(fraction) }) { propagate() }
   }
 
-  func sourceDidChange() {
+  func compositionDidChange() {
     if updateShape() { propagate() }
   }
 
-  /// Takes over the shape of the source. Returns whether the visible progress has changed.
+  /// Takes over the shape of the composition. Returns whether the visible progress has changed.
   private func updateShape() -> Bool {
-    guard let source else { return false }
+    guard let composition else { return false }
     var isChanged = false
     while true {
-      let shape = source.progressShape
+      let shape = composition.progressShape
       if state.withLock({ $0.progress.changeShape(shape) }) { isChanged = true }
       // The count of a driver changes all the time, and only rises.
       if case .driven = shape { return isChanged }
       // The latest shape wins if several threads take one over.
-      if source.progressShape == shape { return isChanged }
+      if composition.progressShape == shape { return isChanged }
     }
   }
 
@@ -209,25 +209,25 @@ final class ProgressNode: ProgressSink, @unchecked Sendable {  // locked; the we
   }
 }
 
-extension ProgressNode: SourceMonitor {
-  func source(_ source: WorkSource, didAdd child: Operation, tag: Int) {
+extension ProgressNode: CompositionMonitor {
+  func composition(_ composition: Composition, didAdd child: Operation, tag: Int) {
     let isReshaped = updateShape()
-    let weight = source.work(standingFor: child)?.weightOfProgress
+    let weight = composition.work(standingFor: child)?.weightOfProgress
     let isCounted = weight.map { weight in state.withLock { $0.progress.added(tag, weight: weight) } }
     if isReshaped || isCounted == true { propagate() }
   }
 
-  func source(_ source: WorkSource, willStart child: Operation, tag: Int) {
-    if state.withLock({ $0.progress.misses(tag) }) { self.source(source, didAdd: child, tag: tag) }
-    guard let work = source.work(standingFor: child) else { return }
+  func composition(_ composition: Composition, willStart child: Operation, tag: Int) {
+    if state.withLock({ $0.progress.misses(tag) }) { self.composition(composition, didAdd: child, tag: tag) }
+    guard let work = composition.work(standingFor: child) else { return }
     var made: [SettlingOperation] = []
     link(work, tag, adding: &made)
     SettlingOperation.watchForProgress(made)
   }
 
-  func source(_ source: WorkSource, didSettle child: Operation, tag: Int) {
+  func composition(_ composition: Composition, didSettle child: Operation, tag: Int) {
     unlink(tag)
-    guard let work = source.work(standingFor: child) else { return }
+    guard let work = composition.work(standingFor: child) else { return }
     let ending = work.endingOfProgress
     // Other code started the child. The child continues, but is no longer awaited.
     if ending == nil { (work as? SettlingOperation)?.existingProgressNode?.forget(self, tag) }

@@ -87,7 +87,7 @@ extension SettlingOperation {
       "\(OperationError.describe(self)) reported a progress that is not a number. Check for a total of 0 before "
         + "dividing by it, or use reportProgress(completed:of:).")
     let state = state.current
-    guard !state.isSettled, !state.has(.needsNoSlot) || source == nil else { return }
+    guard !state.isSettled, !state.has(.needsNoSlot) || composition == nil else { return }
     let node = progressNode()
     // Observers receive no progress before `started`.
     if state.phase == .executing, let hub = StripedLock.withLock(of: self, { rareFields?.hub }) { node.report(to: hub) }
@@ -146,7 +146,7 @@ extension SettlingOperation {
   /// `made`.
   final func progressNode(adding made: inout [SettlingOperation]) -> ProgressNode {
     if let node = existingProgressNode { return node }
-    let new = ProgressNode(source: source)
+    let new = ProgressNode(composition: composition)
     let node = StripedLock.withLock(of: self) {
       let fields = makeRareFields()
       let node = fields.progressNode ?? new

@@ -19,11 +19,11 @@ struct ConditionGuard: OperationGuard {
 
   var kind: OperationKind { .condition }
 
-  mutating func next(_ turn: GuardTurn, after previous: Operation?) -> WorkSource.Made? {
+  mutating func next(_ turn: GuardTurn, after previous: Operation?) -> Composition.Made? {
     switch stage {
     case .new:
       guard let condition else { return nil }
-      let context = ConditionContext(operation: turn.guarded, dependencies: turn.source.dependencies)
+      let context = ConditionContext(operation: turn.guarded, dependencies: turn.composition.dependencies)
       self.context = context
       stage = .preparing
       let prerequisites = condition.prerequisites(context)
@@ -40,7 +40,7 @@ struct ConditionGuard: OperationGuard {
     }
   }
 
-  private mutating func evaluate(_ turn: GuardTurn) -> WorkSource.Made? {
+  private mutating func evaluate(_ turn: GuardTurn) -> Composition.Made? {
     guard let context = context.take(), let condition = condition.take() else { return nil }
     stage = .evaluating
     let evaluation = ConditionEvaluation(condition, context, of: turn.ownerName, isLeftAlone: !turn.isOurs)
@@ -49,7 +49,7 @@ struct ConditionGuard: OperationGuard {
 
   /// Runs a preparation. Cancels it when the guarded operation is cancelled, or settled by other
   /// code, because the preparation is then no longer needed.
-  private func run(_ preparation: SettlingOperation, _ turn: GuardTurn) -> WorkSource.Made {
+  private func run(_ preparation: SettlingOperation, _ turn: GuardTurn) -> Composition.Made {
     // The operation keeps the preparation until it starts or is decided.
     for case let operation as SettlingOperation in turn.deciding {
       operation.setWhenDecidedUnstarted { preparation.cancel() }
@@ -57,7 +57,7 @@ struct ConditionGuard: OperationGuard {
     return .run(preparation)
   }
 
-  mutating func isOver(in source: WorkSource, _ verdict: Verdict) {
+  mutating func isOver(in composition: Composition, _ verdict: Verdict) {
     condition = nil
     context = nil
   }
@@ -103,7 +103,7 @@ private final class ConditionEvaluation: TaskGate, @unchecked Sendable {  // see
 enum Prerequisites {
   /// Returns an operation that runs all of them in parallel, whatever their outcomes.
   static func operation(running operations: [Operation]) -> SimpleOperation<Void> {
-    ComposedOperation(GatheringSource(operations, as: .prerequisites, policy: .settleAll) { _, _ in () })
+    ComposedOperation(GatherForm(operations, as: .prerequisites, policy: .settleAll) { _, _ in () })
   }
 
   static func requireIndependence(of prerequisites: [Operation], from operation: Operation) {

@@ -27,7 +27,7 @@ extension ComposableOperation {
   ///
   /// - Parameter condition: what has to hold. Released when the returned operation has settled.
   public func condition(_ condition: some OperationCondition) -> SimpleOperation<Value> {
-    ComposedOperation(GuardSource(self, ConditionGuard(Condition(condition))))
+    ComposedOperation(GuardForm(self, ConditionGuard(Condition(condition))))
   }
 
   /// Runs this operation only if a condition holds. If it does not hold, succeeds with another
@@ -47,6 +47,6 @@ extension ComposableOperation {
   ///   - value: the value of the returned operation if the condition does not hold; `()` where
   ///     there is no value.
   public func condition(_ condition: some OperationCondition, otherwise value: Value) -> SimpleOperation<Value> {
-    ComposedOperation(GuardSource(self, ConditionGuard(Condition(condition), otherwise: value)))
+    ComposedOperation(GuardForm(self, ConditionGuard(Condition(condition), otherwise: value)))
   }
 }

@@ -18,23 +18,23 @@ struct ExclusionGuard: OperationGuard {
   /// An operation that has to wait for a slot after that gets in line later. Otherwise operations
   /// that have slots would wait for its categories, and keep it from getting a slot.
   mutating func arrive(_ turn: GuardTurn) {
-    if !categories.isEmpty, turn.source.environment.pool == nil { getInLine(turn) }
+    if !categories.isEmpty, turn.composition.environment.pool == nil { getInLine(turn) }
   }
 
   private mutating func getInLine(_ turn: GuardTurn) {
     let reservation = ExclusionReservation(
-      in: registry, for: turn.guarded, named: turn.ownerName, around: turn.source.environment.held)
+      in: registry, for: turn.guarded, named: turn.ownerName, around: turn.composition.environment.held)
     self.reservation = reservation
-    turn.source.becomeHolder()
+    turn.composition.becomeHolder()
     answer = registry.request(categories, for: reservation, place: turn.place)
   }
 
-  mutating func next(_ turn: GuardTurn, after previous: Operation?) -> WorkSource.Made? {
+  mutating func next(_ turn: GuardTurn, after previous: Operation?) -> Composition.Made? {
     guard !categories.isEmpty else { return nil }
     if reservation == nil { getInLine(turn) }
     switch answer.take() {
     case .granted(let holdsMore):
-      if holdsMore { turn.source.environment.held = reservation }
+      if holdsMore { turn.composition.environment.held = reservation }
       return nil
     case .waiting:
       guard let reservation else { return nil }
@@ -43,12 +43,12 @@ struct ExclusionGuard: OperationGuard {
       return .settle(.failure(error))
     case nil:
       if previous?.failure != nil || previous?.isCancelled == true { return previous.map { .settleLike($0) } }
-      turn.source.environment.held = reservation
+      turn.composition.environment.held = reservation
       return nil
     }
   }
 
-  mutating func isOver(in source: WorkSource, _ verdict: Verdict) {
+  mutating func isOver(in composition: Composition, _ verdict: Verdict) {
     if let reservation = reservation.take() { registry.release(reservation) }
   }
 }

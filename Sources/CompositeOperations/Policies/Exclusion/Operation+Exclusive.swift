@@ -51,6 +51,6 @@ extension ComposableOperation {
   public func exclusive(
     _ categories: [ExclusionCategory], in registry: ExclusionRegistry = .shared
   ) -> SimpleOperation<Value> {
-    ComposedOperation(GuardSource(self, ExclusionGuard(categories, in: registry)))
+    ComposedOperation(GuardForm(self, ExclusionGuard(categories, in: registry)))
   }
 }

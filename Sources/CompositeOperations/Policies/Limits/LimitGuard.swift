@@ -19,23 +19,23 @@ struct LimitGuard: OperationGuard {
   /// Gets in line inside `start()`, so that operations stand in line in the order of their starts.
   /// An operation that has to wait for a slot after that gets in line later, as with `exclusive`.
   mutating func arrive(_ turn: GuardTurn) {
-    if turn.source.environment.pool == nil { getInLine(turn) }
+    if turn.composition.environment.pool == nil { getInLine(turn) }
   }
 
   private mutating func getInLine(_ turn: GuardTurn) {
-    let reservation = LimitReservation(in: limit, weight: weight, around: turn.source.environment.held)
+    let reservation = LimitReservation(in: limit, weight: weight, around: turn.composition.environment.held)
     self.reservation = reservation
-    turn.source.becomeHolder()
+    turn.composition.becomeHolder()
     limit.request(reservation, place: turn.place)
   }
 
-  mutating func next(_ turn: GuardTurn, after previous: Operation?) -> WorkSource.Made? {
+  mutating func next(_ turn: GuardTurn, after previous: Operation?) -> Composition.Made? {
     if reservation == nil { getInLine(turn) }
     guard let reservation else { return nil }
     switch limit.standing(of: reservation) {
     case .granted:
       if previous?.isCancelled == true { return .settle(.cancelled) }
-      turn.source.environment.held = reservation
+      turn.composition.environment.held = reservation
       return nil
     case .refused(let greatestWeight):
       let error = LimitError(
@@ -49,7 +49,7 @@ struct LimitGuard: OperationGuard {
     }
   }
 
-  mutating func isOver(in source: WorkSource, _ verdict: Verdict) {
+  mutating func isOver(in composition: Composition, _ verdict: Verdict) {
     if let reservation = reservation.take() { limit.release(reservation) }
   }
 }

@@ -37,6 +37,6 @@ extension ComposableOperation {
   ///   - limit: the limit. Kept until the returned operation is released.
   ///   - weight: how much of the limit the operation takes. Traps unless it is positive.
   public func limited(by limit: SharedLimit, weight: Int = 1) -> SimpleOperation<Value> {
-    ComposedOperation(GuardSource(self, LimitGuard(by: limit, weight: weight)))
+    ComposedOperation(GuardForm(self, LimitGuard(by: limit, weight: weight)))
   }
 }

@@ -3,7 +3,7 @@ import Foundation
 /// Runs operations in parallel, and makes each when it can run: the form of `forEach`.
 ///
 /// Not generic: generic code looks up its types at run time, for each child.
-final class ForEachSource: WorkSource, @unchecked Sendable {  // the thread that ends the last child takes the fields
+final class ForEachForm: Composition, @unchecked Sendable {  // the thread that ends the last child takes the fields
   @exclusivity(unchecked) private var makeChild: (@Sendable (Int) throws -> Operation)?
   @exclusivity(unchecked) private var gather: (@Sendable ([(any Sendable)?]) -> any Sendable)?
 

@@ -11,10 +11,10 @@ protocol OperationGuard {
   /// operations run.
   ///
   /// - Parameter previous: the step that was returned last, which has settled; nil at first.
-  mutating func next(_ turn: GuardTurn, after previous: Operation?) -> WorkSource.Made?
+  mutating func next(_ turn: GuardTurn, after previous: Operation?) -> Composition.Made?
 
   /// Called when the operation has finished or will not run, just before the owner settles.
-  mutating func isOver(in source: WorkSource, _ verdict: Verdict)
+  mutating func isOver(in composition: Composition, _ verdict: Verdict)
 }
 
 extension OperationGuard {
@@ -24,7 +24,7 @@ extension OperationGuard {
 /// What a guard knows when its turn comes.
 struct GuardTurn {
   /// The composition that runs the guards. What a guard holds is noted in its environment.
-  let source: GuardSource
+  let composition: GuardForm
   /// The operation that the guard is for.
   let guarded: Operation
   /// Whether the compositions around the operation start it. If not, other code does, and they only
@@ -33,11 +33,12 @@ struct GuardTurn {
   fileprivate let index: Int
 
   /// The name of the operation that the policy has returned, for errors.
-  var ownerName: String? { source.ownerName(ofGuard: index) }
+  var ownerName: String? { composition.ownerName(ofGuard: index) }
   /// The number of the ``Place`` in a line.
-  var place: Int { index == 0 ? source.ownPlace : Place.next() }
-  /// The operations that make the guard pointless when they are cancelled, or settled by other code.
-  var deciding: [Operation] { source.deciding(index) }
+  var place: Int { index == 0 ? composition.ownPlace : Place.next() }
+  /// The operations that make the guard pointless when they are cancelled, or settled by other
+  /// code.
+  var deciding: [Operation] { composition.deciding(index) }
 }
 
 /// Runs one operation after its guards: the form of `condition`, `exclusive`, `limited` and
@@ -47,7 +48,7 @@ struct GuardTurn {
 /// guards inside. It waits for the dependencies of all operations, so no guard holds anything
 /// meanwhile. Then it runs the guards, from the outside in. Then it gives them back, and runs its
 /// operation. If a guard refuses, its own composition settles.
-final class GuardSource: WorkSource, @unchecked Sendable {  // only the thread that begins, asks or ends uses the fields
+final class GuardForm: Composition, @unchecked Sendable {  // only the thread that begins, asks or ends uses the fields
   private enum Stage {
     case new
     /// A guard around this one runs the guard.
@@ -64,7 +65,7 @@ final class GuardSource: WorkSource, @unchecked Sendable {  // only the thread t
 
   /// A guard inside.
   private struct Inner {
-    let source: GuardSource
+    let composition: GuardForm
     var guardian: any OperationGuard
     let guarded: Operation
     let isOurs: Bool
@@ -74,8 +75,8 @@ final class GuardSource: WorkSource, @unchecked Sendable {  // only the thread t
   private var stage = Stage.new
   /// Nil while the guard is lent.
   private var guardian: (any OperationGuard)?
-  /// Whether this source starts the operation. If not, other code starts it, and this source only
-  /// waits for it.
+  /// Whether this composition starts the operation. If not, other code starts it, and this
+  /// composition only waits for it.
   private var isOurs = false
 
   /// The guards inside that this one has taken over, from the outside in.
@@ -97,8 +98,8 @@ final class GuardSource: WorkSource, @unchecked Sendable {  // only the thread t
     return true
   }
 
-  /// Takes over the operation and the guards inside it. Returns false if a guard around this one has
-  /// taken over this one.
+  /// Takes over the operation and the guards inside it. Returns false if a guard around this one
+  /// has taken over this one.
   private func takeOver(_ guarded: Operation) -> Bool {
     let isFirst = StripedLock.withLock(of: self) {
       guard case .new = stage else { return false }
@@ -108,9 +109,11 @@ final class GuardSource: WorkSource, @unchecked Sendable {  // only the thread t
     guard isFirst else { return false }
     isOurs = guarded.takeOver()
     var (operation, isOurs) = (guarded, isOurs)
-    while isOurs, let source = (operation as? SettlingOperation)?.source as? GuardSource, let lent = source.lend() {
+    while isOurs, let composition = (operation as? SettlingOperation)?.composition as? GuardForm,
+      let lent = composition.lend()
+    {
       isOurs = lent.guarded.takeOver()
-      inner.append(Inner(source: source, guardian: lent.guardian, guarded: lent.guarded, isOurs: isOurs))
+      inner.append(Inner(composition: composition, guardian: lent.guardian, guarded: lent.guarded, isOurs: isOurs))
       operation = lent.guarded
     }
     return true
@@ -130,7 +133,7 @@ final class GuardSource: WorkSource, @unchecked Sendable {  // only the thread t
   private func giveBack(_ refusal: Verdict? = nil) {
     for (index, level) in inner.enumerated() {
       let verdict = index == turn - 1 ? refusal : nil
-      let (isTaken, isThere) = level.source.takeBack(level.guardian, isOurs: level.isOurs, verdict)
+      let (isTaken, isThere) = level.composition.takeBack(level.guardian, isOurs: level.isOurs, verdict)
       // Other code has settled or started the operation of the guard meanwhile.
       if !isTaken {
         var guardian = level.guardian
@@ -143,7 +146,8 @@ final class GuardSource: WorkSource, @unchecked Sendable {  // only the thread t
     inner = []
   }
 
-  /// Returns whether the guard was taken back, and whether this source still has its operation.
+  /// Returns whether the guard was taken back, and whether this composition still has its
+  /// operation.
   private func takeBack(
     _ guardian: any OperationGuard, isOurs: Bool, _ verdict: Verdict?
   ) -> (isTaken: Bool, isThere: Bool) {
@@ -241,16 +245,16 @@ final class GuardSource: WorkSource, @unchecked Sendable {  // only the thread t
   }
 
   /// Whether the guard whose turn it is need not run: an operation that was cancelled needs no
-  /// guard, nor one that this source would start and that other code has settled.
+  /// guard, nor one that this composition would start and that other code has settled.
   private func isPointless(_ guarded: Operation) -> Bool {
     if isOurs ? guarded.isDecided : guarded.isCancelled { return true }
     return inner[..<turn].contains { $0.isOurs ? $0.guarded.isDecided : $0.guarded.isCancelled }
   }
 
   private func turn(of index: Int, _ guarded: Operation) -> GuardTurn {
-    if index == 0 { return GuardTurn(source: self, guarded: guarded, isOurs: isOurs, index: 0) }
+    if index == 0 { return GuardTurn(composition: self, guarded: guarded, isOurs: isOurs, index: 0) }
     return GuardTurn(
-      source: self, guarded: inner[index - 1].guarded, isOurs: inner[index - 1].isOurs, index: index)
+      composition: self, guarded: inner[index - 1].guarded, isOurs: inner[index - 1].isOurs, index: index)
   }
 
   fileprivate func ownerName(ofGuard index: Int) -> String? {

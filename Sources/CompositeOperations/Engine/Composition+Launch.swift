@@ -2,10 +2,10 @@ import Dispatch
 import Foundation
 import Synchronization
 
-// How a source starts its children, waits for their dependencies, cancels them, or settles them
-// without running them.
+// How a composition starts its children, waits for their dependencies, cancels them, or settles
+// them without running them.
 
-/// The children of a source that wait for their dependencies.
+/// The children of a composition that wait for their dependencies.
 struct Waits {
   /// A composition without a place may wait for several operations inside it; one that can start is
   /// enough.
@@ -20,13 +20,13 @@ struct Waits {
   var polls: [Int: Int] = [:]
 }
 
-extension WorkSource {
+extension Composition {
   /// Starts a child. Returns nil if the child has finished, which the caller handles; `inFlight` if
-  /// the child keeps the slot; `done` if the slot is free: the child is a composition, was started by
-  /// other code, waits for its dependencies, or may no longer start. Then this source is notified
-  /// when the child, or the last dependency, has finished.
+  /// the child keeps the slot; `done` if the slot is free: the child is a composition, was started
+  /// by other code, waits for its dependencies, or may no longer start. Then this composition is
+  /// notified when the child, or the last dependency, has finished.
   ///
-  /// - Parameter isOurs: whether the caller knows that this source has adopted the child.
+  /// - Parameter isOurs: whether the caller knows that this composition has adopted the child.
   final func launch(
     _ child: Operation, tag: Int, isOurs: Bool, in slot: any WorkSlot, _ context: ThreadContext
   ) -> WorkResult? {
@@ -61,11 +61,11 @@ extension WorkSource {
     // A child that was cancelled before settles in `start()`, and never runs.
     let isTold = (state.phase != .pending || !state.has(.cancelled)) && tellWillStart(child, tag: tag)
     if state.has(.needsNoSlot) {
-      context.expect(child.source) {
+      context.expect(child.composition) {
         child.start(byOwner: true) {
-          child.source?.inherited = environmentForChildren
-          if isLimiting { child.source?.inherited?.limit = LimitAround(self) }
-          child.source?.takePlace { place(of: tag) }
+          child.composition?.inherited = environmentForChildren
+          if isLimiting { child.composition?.inherited?.limit = LimitAround(self) }
+          child.composition?.takePlace { place(of: tag) }
         }
       }
       return child.observe(self, tag: tag) ? .done : nil
@@ -135,7 +135,7 @@ extension WorkSource {
   }
 
   private func observer(for slot: any WorkSlot) -> any SettlementObserver {
-    environment.pool == nil ? self : SlotHolder(source: self, slot: slot)
+    environment.pool == nil ? self : SlotHolder(composition: self, slot: slot)
   }
 
   // MARK: - Dependencies of children
@@ -264,7 +264,7 @@ extension WorkSource {
   ///
   /// - Parameters:
   ///   - joins: whether to leave a child alone, as if finished, that other code starts.
-  ///   - observer: the observer of the child; nil for this source.
+  ///   - observer: the observer of the child; nil for this composition.
   final func abandon(
     _ child: Operation, tag: Int, joins: Bool = false, observer: (any SettlementObserver)? = nil,
     _ context: ThreadContext
@@ -315,16 +315,16 @@ extension WorkSource {
 
 /// Notifies both the composition and the slot that a leaf has settled.
 private final class SlotHolder: SettlementObserver {
-  private let source: WorkSource
+  private let composition: Composition
   private let slot: any WorkSlot
 
-  init(source: WorkSource, slot: any WorkSlot) {
-    self.source = source
+  init(composition: Composition, slot: any WorkSlot) {
+    self.composition = composition
     self.slot = slot
   }
 
   func operationDidSettle(_ operation: Operation, tag: Int) {
-    source.operationDidSettle(operation, tag: tag)
+    composition.operationDidSettle(operation, tag: tag)
     slot.operationDidSettle()
   }
 }

@@ -5,8 +5,8 @@ import Testing
 @testable import CompositeOperations
 
 /// The order of a monitor's calls for a child, with other events in between.
-@Suite("SourceMonitor", .hangLimit)
-struct SourceMonitorTests {
+@Suite("CompositionMonitor", .hangLimit)
+struct CompositionMonitorTests {
   /// The ways of composing an operation that wait for one that other code has started.
   enum Kind: CaseIterable, Sendable {
     case map, then, recover, zip, all, firstSuccess
@@ -36,8 +36,8 @@ struct SourceMonitorTests {
       let owner = kind.make(child)
       let recorder = recorder
       self.owner = owner
-      owner.source?.addMonitor(RecordingMonitor { event, _ in recorder.record(event) }, isInherited: false)
-      owner.source?.addMonitor(RecordingMonitor { [weak owner] event, _ in act(event, owner) }, isInherited: false)
+      owner.composition?.addMonitor(RecordingMonitor { event, _ in recorder.record(event) }, isInherited: false)
+      owner.composition?.addMonitor(RecordingMonitor { [weak owner] event, _ in act(event, owner) }, isInherited: false)
       (owner as? any CompletionSettable)?.whenComplete { recorder.record("end") }
     }
 
@@ -84,9 +84,9 @@ struct SourceMonitorTests {
     let child = HeldOperation<Int>()
     child.start()
     let watched = Watched(kind, child)
-    let source = watched.owner.source
+    let composition = watched.owner.composition
     watched.owner.start()
-    await until(source?.waitsForTheirs == true)
+    await until(composition?.waitsForTheirs == true)
     watched.owner.cancel()
     #expect(await watched.events() == ["added", "started", "settled", "end"])
     child.finish(with: 1)
@@ -96,16 +96,16 @@ struct SourceMonitorTests {
 }
 
 /// Calls a closure with each event.
-private final class RecordingMonitor: SourceMonitor {
+private final class RecordingMonitor: CompositionMonitor {
   private let record: @Sendable (String, Operation) -> Void
 
   init(_ record: @escaping @Sendable (String, Operation) -> Void) {
     self.record = record
   }
 
-  func source(_ source: WorkSource, didAdd child: Operation, tag: Int) { record("added", child) }
-  func source(_ source: WorkSource, willStart child: Operation, tag: Int) { record("started", child) }
-  func source(_ source: WorkSource, didSettle child: Operation, tag: Int) { record("settled", child) }
+  func composition(_ composition: Composition, didAdd child: Operation, tag: Int) { record("added", child) }
+  func composition(_ composition: Composition, willStart child: Operation, tag: Int) { record("started", child) }
+  func composition(_ composition: Composition, didSettle child: Operation, tag: Int) { record("settled", child) }
 }
 
 /// An operation whose completion can be set without its value's type.
@@ -117,7 +117,7 @@ extension SimpleOperation: CompletionSettable {
   fileprivate func whenComplete(_ body: @escaping @Sendable () -> Void) { completion = { _ in body() } }
 }
 
-extension WorkSource {
+extension Composition {
   /// Whether the composition waits for a child that other code started.
   fileprivate var waitsForTheirs: Bool {
     table.withLock { table in

@@ -3,9 +3,9 @@ import TestSupport
 
 @testable import CompositeOperations
 
-/// A source of work whose pieces are closures, which counts the requests.
-final class ScriptedSource: WorkSource, @unchecked Sendable {  // the pieces are locked, the rest is immutable
-  typealias Piece = @Sendable (ScriptedSource, any WorkSlot, ThreadContext) -> WorkResult
+/// A composition of work whose pieces are closures, which counts the requests.
+final class ScriptedForm: Composition, @unchecked Sendable {  // the pieces are locked, the rest is immutable
+  typealias Piece = @Sendable (ScriptedForm, any WorkSlot, ThreadContext) -> WorkResult
 
   private let pieces: Locked<[Piece]>
   /// How often it was asked for a piece, also in vain.

@@ -8,35 +8,36 @@ import Synchronization
 /// this order, each at most once; calls for several children may come at the same time from several
 /// threads. A monitor that was attached late may have missed any of them, but never the settlement
 /// of a child that it found unfinished afterwards.
-package protocol SourceMonitor: AnyObject, Sendable {
-  /// Called when the owner of the source starts, on this thread, or is settled without being run.
-  func sourceWillBegin(_ source: WorkSource)
+package protocol CompositionMonitor: AnyObject, Sendable {
+  /// Called when the owner of the composition starts, on this thread, or is settled without being
+  /// run.
+  func compositionWillBegin(_ composition: Composition)
   /// Called for each new child: for all children of a parallel composite when it starts, for those
   /// of a sequence one by one.
-  func source(_ source: WorkSource, didAdd child: Operation, tag: Int)
+  func composition(_ composition: Composition, didAdd child: Operation, tag: Int)
   /// Called when a child starts, or just after if the monitor was attached in that moment. For a
   /// child that other code started, called when the composition begins to wait for it; its
   /// settlement may follow at once if the composition ends. Not called for children that never run.
-  func source(_ source: WorkSource, willStart child: Operation, tag: Int)
+  func composition(_ composition: Composition, willStart child: Operation, tag: Int)
   /// Called when a child has finished, or when the composition stops waiting for one that other
   /// code started. Called before the composition settles, unless other code settles the owner, as a
   /// timeout does.
-  func source(_ source: WorkSource, didSettle child: Operation, tag: Int)
+  func composition(_ composition: Composition, didSettle child: Operation, tag: Int)
 }
 
-extension SourceMonitor {
-  package func sourceWillBegin(_ source: WorkSource) {}
+extension CompositionMonitor {
+  package func compositionWillBegin(_ composition: Composition) {}
 }
 
-/// The monitors of a source: a list that only grows, so that notifying needs no lock.
+/// The monitors of a composition: a list that only grows, so that notifying needs no lock.
 struct MonitorList: ~Copyable {
   private final class Node: @unchecked Sendable {  // immutable; `following` is kept by `next`
-    let monitor: any SourceMonitor
+    let monitor: any CompositionMonitor
     let isInherited: Bool
     private let next: Node?
     let following: Unmanaged<Node>?
 
-    init(_ monitor: any SourceMonitor, isInherited: Bool, next: Node?) {
+    init(_ monitor: any CompositionMonitor, isInherited: Bool, next: Node?) {
       following = next.map { Unmanaged.passUnretained($0) }
       self.monitor = monitor
       self.isInherited = isInherited
@@ -45,11 +46,11 @@ struct MonitorList: ~Copyable {
 
     // A method of the node, so that the call does not retain the monitor.
     @inline(never)
-    func tell(_ source: WorkSource, _ event: MonitorEvent, _ child: Operation, _ tag: Int) {
+    func tell(_ composition: Composition, _ event: MonitorEvent, _ child: Operation, _ tag: Int) {
       switch event {
-      case .added: monitor.source(source, didAdd: child, tag: tag)
-      case .willStart: monitor.source(source, willStart: child, tag: tag)
-      case .settled: monitor.source(source, didSettle: child, tag: tag)
+      case .added: monitor.composition(composition, didAdd: child, tag: tag)
+      case .willStart: monitor.composition(composition, willStart: child, tag: tag)
+      case .settled: monitor.composition(composition, didSettle: child, tag: tag)
       }
     }
   }
@@ -65,13 +66,15 @@ struct MonitorList: ~Copyable {
   @inline(__always)
   var isEmpty: Bool { first.load(ordering: .sequentiallyConsistent) == nil }
 
-  func add(_ monitor: any SourceMonitor, isInherited: Bool) {
+  func add(_ monitor: any CompositionMonitor, isInherited: Bool) {
     var old = first.load(ordering: .acquiring)
     while let other = add(monitor, isInherited: isInherited, after: old) { old = other }
   }
 
   /// Returns nil if the monitor was added; else the node that has replaced `old` as the first one.
-  private func add(_ monitor: any SourceMonitor, isInherited: Bool, after old: Unmanaged<Node>?) -> Unmanaged<Node>? {
+  private func add(_ monitor: any CompositionMonitor, isInherited: Bool, after old: Unmanaged<Node>?) -> Unmanaged<
+    Node
+  >? {
     let node = Unmanaged.passRetained(Node(monitor, isInherited: isInherited, next: old?.takeUnretainedValue()))
     let (exchanged, original) = first.compareExchange(expected: old, desired: node, ordering: .sequentiallyConsistent)
     guard exchanged else {
@@ -85,7 +88,7 @@ struct MonitorList: ~Copyable {
 
   /// Returns the first monitor of a type, made and added if there is none. If several threads find
   /// none, only one adds it.
-  func first<Monitor: SourceMonitor>(orAdding make: @autoclosure () -> Monitor) -> Monitor {
+  func first<Monitor: CompositionMonitor>(orAdding make: @autoclosure () -> Monitor) -> Monitor {
     var old = first.load(ordering: .acquiring)
     var made: Monitor?
     while true {
@@ -105,13 +108,13 @@ struct MonitorList: ~Copyable {
   ///
   /// Retains nothing, which all threads would do with the same objects: the list keeps its nodes.
   @inline(__always)
-  func forEach(_ body: (any SourceMonitor) -> Void) {
+  func forEach(_ body: (any CompositionMonitor) -> Void) {
     forEachNode { body($0.monitor) }
   }
 
   @inline(__always)
-  fileprivate func tell(_ source: WorkSource, _ event: MonitorEvent, _ child: Operation, _ tag: Int) {
-    forEachNode { $0.tell(source, event, child, tag) }
+  fileprivate func tell(_ composition: Composition, _ event: MonitorEvent, _ child: Operation, _ tag: Int) {
+    forEachNode { $0.tell(composition, event, child, tag) }
   }
 
   @inline(__always)
@@ -126,8 +129,8 @@ struct MonitorList: ~Copyable {
   }
 
   /// The monitors that compositions inside this one inherit.
-  var inherited: [any SourceMonitor] {
-    var monitors: [any SourceMonitor] = []
+  var inherited: [any CompositionMonitor] {
+    var monitors: [any CompositionMonitor] = []
     forEachNode { if $0.isInherited { monitors.append($0.monitor) } }
     return monitors
   }
@@ -137,22 +140,22 @@ private enum MonitorEvent {
   case added, willStart, settled
 }
 
-extension WorkSource {
+extension Composition {
   /// Adds a monitor, which is notified of the children from now on and finds the current ones with
   /// `forEachChild`.
   ///
   /// - Parameter isInherited: whether the monitor also observes the compositions inside this one
   ///   that start from now on.
-  package final func addMonitor(_ monitor: any SourceMonitor, isInherited: Bool) {
+  package final func addMonitor(_ monitor: any CompositionMonitor, isInherited: Bool) {
     monitors.add(monitor, isInherited: isInherited)
   }
 
   /// Calls `body` with each monitor.
-  package final func forEachMonitor(_ body: (any SourceMonitor) -> Void) { monitors.forEach(body) }
+  package final func forEachMonitor(_ body: (any CompositionMonitor) -> Void) { monitors.forEach(body) }
 
   @inline(__always)
   final func tellWillBegin() {
-    if !monitors.isEmpty { monitors.forEach { $0.sourceWillBegin(self) } }
+    if !monitors.isEmpty { monitors.forEach { $0.compositionWillBegin(self) } }
   }
 
   @inline(__always)

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Runs operations one after the other, each made from the value of the one before.
-final class SteppedSource: WorkSource, @unchecked Sendable {  // see the fields
+final class StepsForm: Composition, @unchecked Sendable {  // see the fields
   typealias Describe = @Sendable (_ error: any Error, _ index: Int, _ step: StepLabel) -> any Error
 
   /// The part that drawings and progress read at any moment, inside the striped lock.
@@ -76,7 +76,7 @@ final class SteppedSource: WorkSource, @unchecked Sendable {  // see the fields
 
   /// - Parameter count: the index of the step that was to come.
   override func conclude(_ verdict: Verdict, count: Int) {
-    if case .cancelled = verdict { note(.cancelled, at: count) }
+    if case .cancelled = verdict, settlesOwner { note(.cancelled, at: count) }
     settleOwner(verdict)
   }
 
@@ -132,7 +132,7 @@ extension ComposedOperation {
     _ steps: [any OperationStep], input: any Sendable, kind: OperationKind, operationQueue: OperationQueue? = nil,
     describe: @escaping @Sendable (_ error: any Error, _ index: Int, _ step: StepLabel) -> any Error
   ) {
-    self.init(SteppedSource(steps, input: input, kind: kind, describe: describe), operationQueue: operationQueue)
+    self.init(StepsForm(steps, input: input, kind: kind, describe: describe), operationQueue: operationQueue)
   }
 }
 

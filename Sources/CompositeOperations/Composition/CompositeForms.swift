@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// The form of a parallel ``CompositeOperation``.
-final class ParallelCompositeSource: WorkSource, @unchecked Sendable {  // see the superclass
+final class ParallelForm: Composition, @unchecked Sendable {  // see the superclass
   init(_ children: [Operation]) {
     super.init(.parallel, .list(children.count, .cancelRemaining), [], children: children)
   }
@@ -22,7 +22,7 @@ final class ParallelCompositeSource: WorkSource, @unchecked Sendable {  // see t
 }
 
 /// The form of a sequential ``CompositeOperation``.
-final class SequentialCompositeSource: WorkSource, @unchecked Sendable {  // see the field
+final class SequenceForm: Composition, @unchecked Sendable {  // see the field
   // Only the asking thread uses it.
   @exclusivity(unchecked) private var sequence: (any CompositeOperation.Sequence)?
   /// How many operations the delegate expects; -1 if unknown.

@@ -1,7 +1,7 @@
 import Foundation
 
-/// An operation's view of its own composition. The only subclass is ``WorkSource`` of the engine.
-package class Composition: @unchecked Sendable {  // immutable
+/// An operation's view of its composition. The only subclass is ``Composition``.
+package class CompositionBase: @unchecked Sendable {  // immutable
   /// The kind of composition, for drawings and timelines.
   package final let kind: OperationKind
 

@@ -10,7 +10,7 @@ struct ExecutionEnvironment: Sendable {
   /// The state that the whole tree of compositions shares.
   var tree: ExecutionTree?
   /// The monitors of the children here and in compositions further inside.
-  var monitors: [any SourceMonitor] = []
+  var monitors: [any CompositionMonitor] = []
   /// What the compositions around hold, exclusively or of a limit, the innermost first.
   var held: Reservation?
   /// The circuit breakers that have let a composition around pass.
@@ -23,10 +23,10 @@ struct ExecutionEnvironment: Sendable {
   func waitBegins() -> QueuePool? { tree?.waitBegins(qualityOfService: qualityOfService) }
 }
 
-/// The place in which a source's work runs: a lane's slot, or a worker.
+/// The place in which a composition's work runs: a lane's slot, or a worker.
 protocol WorkSlot: AnyObject, Sendable {
   /// Called before a piece of work that may block starts, while there is more to do.
-  func moreIsAvailable(in source: WorkSource)
+  func moreIsAvailable(in composition: Composition)
   /// Called before an operation starts, which the slot is held for while it is in flight.
   func willStart(_ operation: Operation)
   /// Called when that operation has settled, after ``WorkResult/inFlight`` was returned for it.
@@ -35,7 +35,7 @@ protocol WorkSlot: AnyObject, Sendable {
 
 /// The result of one piece of work.
 enum WorkResult {
-  /// There was nothing to do. The source offers itself again when there is.
+  /// There was nothing to do. The composition offers itself again when there is.
   case nothing
   /// The piece is done, or continues without the slot. There may be more.
   case done
@@ -47,13 +47,13 @@ enum WorkResult {
 ///
 /// When it has something to do and no thread works on it, it offers itself: to the lanes of its
 /// queue if there is one, else to the workers. They take one piece after the other until there is
-/// none, and do not come back until the source offers itself again. Several may take pieces at
+/// none, and do not come back until the composition offers itself again. Several may take pieces at
 /// once.
 ///
 /// The forms are direct subclasses. Each has one kind of table: *steps* run one child at a time, a
 /// *list* has a fixed number of children in parallel, and the children of *tags* are added while
 /// others run. The forms override the hooks below.
-package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {  // the rest is locked or atomic
+package class Composition: CompositionBase, SettlementObserver, @unchecked Sendable {  // the rest is locked or atomic
   /// What a form returns when it is asked for a child.
   enum Made {
     /// - Parameter tag: the tag that the driver gives the child.
@@ -78,12 +78,12 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
 
   final let table: LockBox<ChildTable>
   final let tableKind: ChildTable.Kind
-  /// Set before the source first offers itself.
+  /// Set before the composition first offers itself.
   @exclusivity(unchecked) final var environment = ExecutionEnvironment()
   /// The environment that a parent composition sets before it starts the owner.
   @exclusivity(unchecked) final var inherited: ExecutionEnvironment?
-  /// The operation of the composition, while it executes. An unsettled child keeps the source as
-  /// its observer, so the composition stays alive.
+  /// The operation of the composition, while it executes. An unsettled child keeps the composition
+  /// as its observer, so the composition stays alive.
   @exclusivity(unchecked) private final var owner: SettlingOperation?
   /// Set before the start.
   @exclusivity(unchecked) final var traits: Traits
@@ -137,7 +137,8 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
     self.children = children
     switch plan {
     case .steps: (tableKind, count, succeedsFirst) = (.steps, 0, false)
-    case .list(let count, let policy, _): (tableKind, self.count, succeedsFirst) = (.list, count, policy == .firstSuccess)
+    case .list(let count, let policy, _):
+      (tableKind, self.count, succeedsFirst) = (.list, count, policy == .firstSuccess)
     case .tags: (tableKind, count, succeedsFirst) = (.tags, 0, false)
     }
     dispenser = Dispenser(count: count)
@@ -156,8 +157,8 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
   func start(_ owner: SettlingOperation) -> Bool { true }
 
   /// Makes the next child. Called where the children run, under no lock: by one thread at a time in
-  /// steps, else by several. A thrown error fails the composition, and a `CancellationError` cancels
-  /// it; in a list, they count as the outcome of the child.
+  /// steps, else by several. A thrown error fails the composition, and a `CancellationError`
+  /// cancels it; in a list, they count as the outcome of the child.
   ///
   /// - Parameters:
   ///   - tag: in steps the number of children so far, in a list the index, else the driver's tag.
@@ -221,8 +222,8 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
     begin(cancelled: true)
   }
 
-  /// Settles the children without running them, after other code has settled the owner. The source
-  /// has no environment, and the owner does not wait for the children.
+  /// Settles the children without running them, after other code has settled the owner. The
+  /// composition has no environment, and the owner does not wait for the children.
   final func unwind() { begin(cancelled: true) }
 
   private final func begin(cancelled: Bool) {
@@ -245,7 +246,7 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
     tableKind == .steps ? runSteps(in: slot, context) : runChild(in: slot, context)
   }
 
-  /// Whether nothing can be handed out any more, unless the source offers itself again.
+  /// Whether nothing can be handed out any more, unless the composition offers itself again.
   final var isExhausted: Bool { table.withLock { $0.isExhausted } }
 
   /// Called when a child has settled, or was settled without being run.
@@ -314,8 +315,8 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
     }
   }
 
-  /// Calls `body` with the current children, by the tag that monitors see: those that can still run,
-  /// and perhaps some that have finished.
+  /// Calls `body` with the current children, by the tag that monitors see: those that can still
+  /// run, and perhaps some that have finished.
   package final func forEachChild(_ body: (Operation, _ tag: Int) -> Void) {
     if tableKind == .list, !children.isEmpty {
       for (tag, child) in children.enumerated() { body(child, tag) }
@@ -440,7 +441,7 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
 
   /// Determines where the children run, when the owner was started.
   ///
-  /// - Parameter keeps: whether the source keeps the owner alive until it settles it.
+  /// - Parameter keeps: whether the composition keeps the owner alive until it settles it.
   final func bind(to owner: SettlingOperation, queue: OperationQueue?, keeps: Bool = true) {
     if keeps { self.owner = owner }
     if let inherited { environment = inherited }
@@ -471,9 +472,13 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
     }
   }
 
+  /// Whether the composition settles the owner. False if other code settled the owner before it
+  /// started.
+  final var settlesOwner: Bool { owner != nil }
+
   /// The task-local values of the owner. Nil in a ``DrivenOperation``, whose driver binds values.
   ///
-  /// Available until the source settles the owner: only for a thread that keeps it from that.
+  /// Available until the composition settles the owner: only for a thread that keeps it from that.
   final var ownerContext: ContextValues? { owner?.context }
 
   /// Gives a child the values of the owner, where the child has none.
@@ -488,10 +493,10 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
     try context.runUserCode(in: ownerContext, body)
   }
 
-  /// The owner's name for errors. Available until the source settles the owner.
+  /// The owner's name for errors. Available until the composition settles the owner.
   final var ownerName: String? { owner?.name }
 
-  /// Offers the source, which has something to do, to the lanes or workers.
+  /// Offers the composition, which has something to do, to the lanes or workers.
   final func offer() {
     if let pool = environment.pool {
       pool.offer(self)
@@ -502,7 +507,7 @@ package class WorkSource: Composition, SettlementObserver, @unchecked Sendable {
 
   /// Records that a standby is needed. Returns false if one waits already.
   ///
-  /// - Parameter isLast: whether the caller leaves the source, and so must not rely on a stale
+  /// - Parameter isLast: whether the caller leaves the composition, and so must not rely on a stale
   ///   value.
   final func beginStandby(isLast: Bool = false) -> Bool {
     (isLast || !hasStandby.load(ordering: .relaxed)) && !hasStandby.exchange(true, ordering: .acquiringAndReleasing)
@@ -538,12 +543,12 @@ enum Verdict {
   init(thrown error: any Error) { self = error is CancellationError ? .cancelled : .failure(error) }
 }
 
-extension WorkSource.Made {
+extension Composition.Made {
   /// Settles the owner as `operation` has ended.
   static func settleLike(_ operation: Operation) -> Self { .settle(Verdict(of: operation)) }
 }
 
 extension SettlingOperation {
-  /// The source that runs the children; nil if this is no composition.
-  package final var source: WorkSource? { composition.map { unsafeDowncast($0, to: WorkSource.self) } }
+  /// The composition that runs the children; nil if this is no composition.
+  package final var composition: Composition? { compositionBase.map { unsafeDowncast($0, to: Composition.self) } }
 }

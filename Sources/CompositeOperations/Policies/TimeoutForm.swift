@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// Runs one operation with a time limit: the form of `timeout` and `deadline`.
-final class TimeoutSource: WorkSource, @unchecked Sendable {  // see the fields
+final class TimeoutForm: Composition, @unchecked Sendable {  // see the fields
   /// The limit.
   enum Limit: Sendable {
     /// A time from the moment when the operation may start.
@@ -20,7 +20,7 @@ final class TimeoutSource: WorkSource, @unchecked Sendable {  // see the fields
   // Kept until the timer is set; used by the thread that begins, asks or ends.
   private var timed: SettlingOperation?
   /// Whether other code has started the operation, so that it is not cancelled. Set when this
-  /// source takes the operation or finds it taken, and at the latest before the state expires.
+  /// composition takes the operation or finds it taken, and at the latest before the state expires.
   private let isLeftAlone = Atomic(false)
 
   init(_ upstream: Operation, _ limit: Limit, _ behavior: TimeoutBehavior, _ timekeeper: Timekeeper) {
@@ -51,7 +51,7 @@ final class TimeoutSource: WorkSource, @unchecked Sendable {  // see the fields
   override func make(_ count: Int, after previous: Operation?, _ refusal: OperationError?) -> Made {
     guard let previous else {
       guard let upstream = takeWrapped(), let owner = timed.take() else { return .settle(.cancelled) }
-      // Noted here, because later it may be this source that has adopted it.
+      // Noted here, because later it may be this composition that has adopted it.
       if upstream.isTaken { isLeftAlone.store(true, ordering: .releasing) }
       switch limit {
       case .duration(let duration):
@@ -99,9 +99,9 @@ final class TimeoutSource: WorkSource, @unchecked Sendable {  // see the fields
   /// Called when the time is up.
   ///
   /// - Parameter upstream: the operation. The timer knows it, because observers are told of it
-  ///   when this source has taken it and it is not the current child yet.
+  ///   when this composition has taken it and it is not the current child yet.
   private func expire(_ owner: SettlingOperation, _ upstream: Operation?) {
-    // The operation may have ended in time, and this source may not know it yet.
+    // The operation may have ended in time, and this composition may not know it yet.
     guard upstream?.hasEnded != true else { return }
     let isTheirs = noteWhoseItIs(upstream)
     let (counts, timer) = time.withLock { $0.expire() }
@@ -121,11 +121,11 @@ final class TimeoutSource: WorkSource, @unchecked Sendable {  // see the fields
   /// Notes whether other code has started the operation. Returns that.
   private func noteWhoseItIs(_ upstream: Operation?) -> Bool {
     // Asked before the state, and outside its lock: who has taken the operation by then cannot be
-    // this source if that has not come to start it yet.
+    // this composition if that has not come to start it yet.
     let isTaken = upstream?.isTaken == true
-    // If there is a child, it is being started, or has ended, and may be this source's own.
+    // If there is a child, it is being started, or has ended, and may be this composition's own.
     let isKnown = table.withLock { $0.step.phase == .joined || isTaken && $0.stepCount == 0 }
-    // What is being started was looked at when this source took it.
+    // What is being started was looked at when this composition took it.
     let isTheirs = isKnown || isLeftAlone.load(ordering: .acquiring)
     if isTheirs { isLeftAlone.store(true, ordering: .releasing) }
     return isTheirs

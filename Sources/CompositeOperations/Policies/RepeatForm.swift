@@ -1,7 +1,7 @@
 import Foundation
 
 /// Runs rounds with pauses between them: the form of `repeating`.
-final class RepeatSource: WorkSource, @unchecked Sendable {  // only the asking thread uses the fields
+final class RepeatForm: Composition, @unchecked Sendable {  // only the asking thread uses the fields
   private let interval: Duration
   private let timekeeper: Timekeeper
   private let maxRounds: Int

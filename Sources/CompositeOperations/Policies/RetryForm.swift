@@ -1,7 +1,7 @@
 import Foundation
 
 /// Runs attempts with delays between them: the form of `retrying`.
-final class RetrySource: WorkSource, @unchecked Sendable {  // only the asking thread uses the fields
+final class RetryForm: Composition, @unchecked Sendable {  // only the asking thread uses the fields
   private var makeAttempt: ((RetryAttempt) throws -> Operation)?
   /// Decides whether to try again, instead of the policy.
   private var decide: RetryAttempt.Decide?

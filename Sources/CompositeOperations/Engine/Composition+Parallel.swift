@@ -7,7 +7,7 @@ import Synchronization
 // that are done. The table is locked only when a child does not succeed, or when limits, priorities
 // or dependencies decide which child may start.
 
-extension WorkSource {
+extension Composition {
   // MARK: - Begin
 
   final func beginList(cancelled: Bool) {
@@ -113,7 +113,8 @@ extension WorkSource {
       return .done
     }
     // Recorded and adopted in one step. Another thread adopts a child of higher quality of service.
-    // A child that other code starts is joined at its launch, after monitors have heard of the child.
+    // A child that other code starts is joined at its launch, after monitors have heard of the
+    // child.
     let higher = higherQualityOfService(of: child)
     let isOurs = higher == nil && child.isOwn && child.asOwn.adopt()
     let (isOpen, isCancelled) = table.withLock { $0.made(handle, child, tag: tag, isOurs ? .ours : .claimed) }
@@ -358,7 +359,7 @@ extension Operation {
 private final class NoSlot: WorkSlot {
   static let shared = NoSlot()
 
-  func moreIsAvailable(in source: WorkSource) {}
+  func moreIsAvailable(in composition: Composition) {}
   func willStart(_ operation: Operation) {}
   func operationDidSettle() {}
 }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Runs an operation, and perhaps a second one that is made from the outcome of the first: the
 /// engine of `then`, `map` and `recover`.
-final class ChainSource: WorkSource, @unchecked Sendable {  // see the field
+final class ChainForm: Composition, @unchecked Sendable {  // see the field
   /// Decides what follows the first operation, which may have been refused: a plain one does not
   /// know the error.
   typealias Second = (_ first: Operation, _ refusal: OperationError?) throws -> Made

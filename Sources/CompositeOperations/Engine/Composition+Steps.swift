@@ -2,7 +2,7 @@ import Foundation
 
 // How a composition runs one child after the other.
 
-extension WorkSource {
+extension Composition {
   // MARK: - Begin and end
 
   final func beginSteps(cancelled: Bool) {
