@@ -28,7 +28,7 @@ extension ComposableOperation {
     // A composite runs operations of other types: it waits for their dependencies and cancels them.
     let starter = self as? SettlingOperation ?? makeStarter()
     return try await withTaskCancellationHandler {
-      if takeOver() { Workers.start(starter) }
+      if adopt() { Workers.start(starter) }
       return try await value
     } onCancel: {
       cancel()
@@ -71,7 +71,7 @@ extension OperationQueue {
   @discardableResult
   public func run<O: ComposableOperation>(_ operation: O) async throws -> O.Value {
     try await withTaskCancellationHandler {
-      if operation.takeOver(entersQueue: true) { enter(operation) }
+      if operation.adopt(entersQueue: true) { enter(operation) }
       return try await operation.value
     } onCancel: {
       operation.cancel()

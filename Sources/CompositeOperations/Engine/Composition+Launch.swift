@@ -33,7 +33,7 @@ extension Composition {
     guard child.isOwn else { return launchForeign(child, tag: tag, isOurs: isOurs, in: slot, context) }
     let child = child.asOwn
     if child.waitsInQueue || joins && !isOurs {
-      guard child.takeOver() else {
+      guard child.adopt() else {
         guard joins else { return leaveToQueue(child, tag: tag) }
         // Monitors first: once the child is joined, the thread that ends the composition may report
         // its settlement.
@@ -271,7 +271,7 @@ extension Composition {
   ) -> Bool {
     let observer = observer ?? self
     abandonWait(tag)
-    if joins, !child.takeOver() { return true }
+    if joins, !child.adopt() { return true }
     if let child = child as? SettlingOperation {
       if OperationContext.isUsed { passContext(to: child) }
       if child.state.current.has(.needsNoSlot) {

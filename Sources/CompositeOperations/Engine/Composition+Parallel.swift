@@ -11,7 +11,7 @@ extension Composition {
   // MARK: - Begin
 
   final func beginList(cancelled: Bool) {
-    let refusals = joins ? [:] : children.takeOverAsChildren()
+    let refusals = joins ? [:] : children.adoptAsChildren()
     if !monitors.isEmpty { forEachChild { tellAdded($0, tag: $1) } }
     // Read outside the lock: subclasses can override the property.
     let order = cancelled || !refusals.isEmpty ? nil : orderIfNeeded()
@@ -116,7 +116,7 @@ extension Composition {
     // A child that other code starts is joined at its launch, after monitors have heard of the
     // child.
     let higher = higherQualityOfService(of: child)
-    let isOurs = higher == nil && child.isOwn && child.asOwn.adopt()
+    let isOurs = higher == nil && child.isOwn && child.asOwn.adoptOwn()
     let (isOpen, isCancelled) = table.withLock { $0.made(handle, child, tag: tag, isOurs ? .ours : .claimed) }
     tellAdded(child, tag: handle)
     if claim.isCancelled || isCancelled { cancelWaiting(child, isOurs: isOurs, context) }

@@ -8,8 +8,8 @@ extension Operation {
   /// queued or adopted before.
   ///
   /// - Parameter entersQueue: whether the caller instead adds it to a queue, which starts it.
-  final func takeOver(entersQueue: Bool = false) -> Bool {
-    if let own = self as? SettlingOperation { return own.adopt(entersQueue: entersQueue) }
+  final func adopt(entersQueue: Bool = false) -> Bool {
+    if let own = self as? SettlingOperation { return own.adoptOwn(entersQueue: entersQueue) }
     return !isFinished && !isExecuting && !isInQueue
   }
 
@@ -27,8 +27,8 @@ extension Operation {
 
   /// Adopts the operation as the next one of a sequence. Returns the error if that is impossible.
   final var refusalAsNextOperation: OperationError? {
-    let isTakenOver = isOwn ? asOwn.adopt() : takeOver()
-    if isTakenOver { return nil }
+    let isAdopted = isOwn ? asOwn.adoptOwn() : adopt()
+    if isAdopted { return nil }
     let hasEnded = (self as? SettlingOperation)?.state.current.isSettled ?? isFinished
     return OperationError(hasEnded ? .alreadyFinished : .alreadyInUse, operation: self)
   }
@@ -46,7 +46,7 @@ extension SettlingOperation {
   /// Adopts the operation for the caller, which then starts it.
   ///
   /// - Parameter entersQueue: whether the caller instead adds it to a queue, which starts it.
-  final func adopt(entersQueue: Bool = false) -> Bool {
+  final func adoptOwn(entersQueue: Bool = false) -> Bool {
     !waitsInQueue && state.apply { $0.adopt(entersQueue: entersQueue) }
   }
 
@@ -70,7 +70,7 @@ extension SettlingOperation {
 extension [Operation] {
   /// Adopts the operations as the children of one composite. Returns an error for each that the
   /// composite cannot run, because it is not the composite's alone.
-  func takeOverAsChildren() -> [Int: OperationError] {
+  func adoptAsChildren() -> [Int: OperationError] {
     var refused: [Int: OperationError] = [:]
     // Those that cannot be adopted: of other types, or finished.
     var unmarked: Set<ObjectIdentifier> = []
@@ -79,7 +79,7 @@ extension [Operation] {
       enumerated().map { (ObjectIdentifier($1), $0) }, uniquingKeysWith: { first, _ in first })
     for (index, child) in enumerated() {
       let own = child as? SettlingOperation
-      if let own, own.adopt() { continue }
+      if let own, own.adoptOwn() { continue }
       // A child that has an outcome counts with it, even while its completion still runs.
       if own?.hasSettled ?? true {
         if unmarked.isEmpty { unmarked.reserveCapacity(count - index) }

@@ -13,12 +13,12 @@ final class StepsForm: Composition, @unchecked Sendable {  // see the fields
     var shape: ProgressShape?
   }
 
-  private var shown: Shown
+  @exclusivity(unchecked) private var shown: Shown
   /// The labels of all steps, also when these are gone.
   private let labels: [StepLabel]
   // Only the asking thread touches these.
-  private var input: (any Sendable)?
-  private var describe: Describe?
+  @exclusivity(unchecked) private var input: (any Sendable)?
+  @exclusivity(unchecked) private var describe: Describe?
 
   init(_ steps: [any OperationStep], input: any Sendable, kind: OperationKind, describe: @escaping Describe) {
     shown = Shown(steps: steps)

@@ -33,12 +33,6 @@ class GateOperation: SimpleOperation<Void>, @unchecked Sendable {  // see the su
         return (operation as? SettlingOperation).map { type(of: $0).typeDescription } ?? "\(type(of: operation))"
       })
   }
-
-  /// Calls `pass` when `operation` is cancelled, or settled by other code, before it starts. The
-  /// composition of this gate starts that operation.
-  final func pass(whenDecided operation: Operation, _ pass: @escaping @Sendable () -> Void) {
-    (operation as? SettlingOperation)?.setWhenDecidedUnstarted(pass)
-  }
 }
 
 /// A gate that waits for a task.
@@ -88,7 +82,7 @@ final class DependencyGate: GateOperation, @unchecked Sendable {  // locked, or 
   private let operation: Operation
   /// Whether the tree of this gate starts the operation.
   private let isOurs: Bool
-  private let deciding: [Operation]
+  private let turn: GuardTurn
   /// What the gate waits for; nil when the wait is over.
   private let waits = LockBox<(dependencies: DependencyWait, end: SettlementAction)?>(nil)
 
@@ -96,12 +90,11 @@ final class DependencyGate: GateOperation, @unchecked Sendable {  // locked, or 
   ///   - operation: the operation with the dependencies. If other code starts it, the wait ends
   ///     when it has settled.
   ///   - isOurs: whether the tree of this gate starts it.
-  ///   - deciding: the operations that the tree starts, and that end the wait when they are
-  ///     cancelled or settled before.
-  init(of operation: Operation, isOurs: Bool, deciding: [Operation]) {
+  ///   - turn: the turn of the guard of that operation.
+  init(of operation: Operation, isOurs: Bool, _ turn: GuardTurn) {
     self.operation = operation
     self.isOurs = isOurs
-    self.deciding = deciding
+    self.turn = turn
     super.init()
   }
 
@@ -111,7 +104,7 @@ final class DependencyGate: GateOperation, @unchecked Sendable {  // locked, or 
     let dependencies = DependencyWait(for: operation) { [self] in pass() }
     let end = SettlementAction { [weak self] in self?.pass() }
     waits.withLock { $0 = (dependencies, end) }
-    for operation in deciding { pass(whenDecided: operation) { [weak self] in self?.pass() } }
+    turn.whenPointless { [weak self] in self?.pass() }
     if isOurs {
       (operation as? SettlingOperation)?.setWhenNothingIsAwaited { [weak self] in self?.pass() }
     } else if let operation = operation as? SettlingOperation {

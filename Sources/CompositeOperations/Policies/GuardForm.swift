@@ -36,9 +36,12 @@ struct GuardTurn {
   var ownerName: String? { composition.ownerName(ofGuard: index) }
   /// The number of the ``Place`` in a line.
   var place: Int { index == 0 ? composition.ownPlace : Place.next() }
-  /// The operations that make the guard pointless when they are cancelled, or settled by other
-  /// code.
-  var deciding: [Operation] { composition.deciding(index) }
+
+  /// Calls `action` when an operation is cancelled, or settled by other code, that makes the guard
+  /// pointless. A later call replaces the action.
+  func whenPointless(_ action: @escaping @Sendable () -> Void) {
+    composition.forEachDeciding(index) { ($0 as? SettlingOperation)?.setWhenDecidedUnstarted(action) }
+  }
 }
 
 /// Runs one operation after its guards: the form of `condition`, `exclusive`, `limited` and
@@ -49,16 +52,28 @@ struct GuardTurn {
 /// meanwhile. Then it runs the guards, from the outside in. Then it gives them back, and runs its
 /// operation. If a guard refuses, its own composition settles.
 final class GuardForm: Composition, @unchecked Sendable {  // only the thread that begins, asks or ends uses the fields
-  private enum Stage {
+  /// Who runs the guard.
+  private enum Lending {
     case new
-    /// A guard around this one runs the guard.
+    /// This composition.
+    case own
+    /// A guard around this one.
     case lent
+    /// The guard around this one has run the guard, which has refused with a verdict or let pass.
+    case returned(Verdict?)
+    /// Nobody: the composition has ended.
+    case over
+  }
+
+  private enum Stage {
     /// Waiting for dependencies.
     case waiting
     /// Running the guards.
     case guarding
-    /// The guard around this one has run the guard, which has refused with a verdict or let pass.
-    case returned(Verdict?)
+    /// The operation is to be handed out.
+    case passed
+    /// The guard has refused.
+    case refused(Verdict)
     /// The operation was handed out, or settled without being run.
     case done
   }
@@ -72,19 +87,20 @@ final class GuardForm: Composition, @unchecked Sendable {  // only the thread th
   }
 
   // The striped lock guards these while the guard may be lent.
-  private var stage = Stage.new
+  @exclusivity(unchecked) private var lending = Lending.new
   /// Nil while the guard is lent.
-  private var guardian: (any OperationGuard)?
+  @exclusivity(unchecked) private var guardian: (any OperationGuard)?
   /// Whether this composition starts the operation. If not, other code starts it, and this
   /// composition only waits for it.
-  private var isOurs = false
+  @exclusivity(unchecked) private var isOurs = false
 
+  @exclusivity(unchecked) private var stage = Stage.waiting
   /// The guards inside that this one has taken over, from the outside in.
-  private var inner: [Inner] = []
+  @exclusivity(unchecked) private var inner: [Inner] = []
   /// Which guard has its turn: 0 for the own one.
-  private var turn = 0
+  @exclusivity(unchecked) private var turn = 0
   /// The dependencies of the owner and of the guarded operations, once the wait for them is over.
-  private(set) var dependencies: [Operation] = []
+  @exclusivity(unchecked) private(set) var dependencies: [Operation] = []
 
   init(_ guarded: Operation, _ guardian: any OperationGuard) {
     self.guardian = guardian
@@ -92,27 +108,34 @@ final class GuardForm: Composition, @unchecked Sendable {  // only the thread th
   }
 
   override func start(_ owner: SettlingOperation) -> Bool {
-    guard let guarded = wrappedOperation, !guarded.isDecided, takeOver(guarded) else { return true }
+    guard let guarded = wrappedOperation, begin(guarded) else { return true }
     if owner.mayHaveDependencies { dependencies = owner.dependencies }
-    if !guarded.isDecided, unmet == nil { guardian?.arrive(turn(of: 0, guarded)) }
+    if !guarded.isDecided, unmet(guarded) == nil { guardian?.arrive(turn(of: 0, guarded)) }
     return true
   }
 
-  /// Takes over the operation and the guards inside it. Returns false if a guard around this one
-  /// has taken over this one.
-  private func takeOver(_ guarded: Operation) -> Bool {
-    let isFirst = StripedLock.withLock(of: self) {
-      guard case .new = stage else { return false }
-      stage = .waiting
-      return true
+  /// Takes over the operation and the guards inside it. Returns false if a guard around this one has
+  /// taken over this one.
+  private func begin(_ guarded: Operation) -> Bool {
+    let before = StripedLock.withLock(of: self) {
+      defer { if case .new = lending { lending = .own } }
+      return lending
     }
-    guard isFirst else { return false }
-    isOurs = guarded.takeOver()
+    switch before {
+    case .new, .own: break
+    case .returned(let verdict?): stage = .refused(verdict)
+    case .returned(nil): stage = .passed
+    case .lent, .over:
+      // The program has started an operation that it has composed: nothing holds this one back.
+      (stage, isOurs) = (.passed, true)
+    }
+    guard case .new = before else { return false }
+    isOurs = guarded.adopt()
     var (operation, isOurs) = (guarded, isOurs)
     while isOurs, let composition = (operation as? SettlingOperation)?.composition as? GuardForm,
       let lent = composition.lend()
     {
-      isOurs = lent.guarded.takeOver()
+      isOurs = lent.guarded.adopt()
       inner.append(Inner(composition: composition, guardian: lent.guardian, guarded: lent.guarded, isOurs: isOurs))
       operation = lent.guarded
     }
@@ -121,8 +144,8 @@ final class GuardForm: Composition, @unchecked Sendable {  // only the thread th
 
   private func lend() -> (guardian: any OperationGuard, guarded: Operation)? {
     StripedLock.withLock(of: self) {
-      guard case .new = stage, let guarded = wrapped.operation, let guardian = guardian.take() else { return nil }
-      stage = .lent
+      guard case .new = lending, let guarded = wrapped.operation, let guardian = guardian.take() else { return nil }
+      lending = .lent
       return (guardian, guarded)
     }
   }
@@ -131,6 +154,7 @@ final class GuardForm: Composition, @unchecked Sendable {  // only the thread th
   ///
   /// - Parameter refusal: the verdict of the guard whose turn it is, if that has refused.
   private func giveBack(_ refusal: Verdict? = nil) {
+    if inner.isEmpty { return }
     for (index, level) in inner.enumerated() {
       let verdict = index == turn - 1 ? refusal : nil
       let (isTaken, isThere) = level.composition.takeBack(level.guardian, isOurs: level.isOurs, verdict)
@@ -146,14 +170,13 @@ final class GuardForm: Composition, @unchecked Sendable {  // only the thread th
     inner = []
   }
 
-  /// Returns whether the guard was taken back, and whether this composition still has its
-  /// operation.
+  /// Returns whether the guard was taken back, and whether this composition still has its operation.
   private func takeBack(
     _ guardian: any OperationGuard, isOurs: Bool, _ verdict: Verdict?
   ) -> (isTaken: Bool, isThere: Bool) {
     StripedLock.withLock(of: self) {
-      guard case .lent = stage else { return (false, wrapped.operation != nil) }
-      (self.guardian, self.isOurs, stage) = (guardian, isOurs, .returned(verdict))
+      guard case .lent = lending else { return (false, wrapped.operation != nil) }
+      (self.guardian, self.isOurs, lending) = (guardian, isOurs, .returned(verdict))
       return (true, true)
     }
   }
@@ -162,34 +185,29 @@ final class GuardForm: Composition, @unchecked Sendable {  // only the thread th
 
   override func make(_ count: Int, after previous: Operation?, _ refusal: OperationError?) -> Made {
     guard let guarded = wrappedOperation else { return .settle(.cancelled) }
-    if case .new = stage { _ = takeOver(guarded) }
-    switch StripedLock.withLock(of: self, { stage }) {
-    case .new, .waiting:
+    switch stage {
+    case .waiting:
       // The gate was cancelled, by `cancelAllOperations()` for example.
       if previous?.isCancelled == true { return .settle(.cancelled) }
       return afterWaiting(for: guarded, count)
     case .guarding: return runGuards(for: guarded, after: previous, count)
-    case .returned(let verdict?): return .settle(verdict)
-    case .returned(nil): return handOut(guarded, count)
-    case .lent:
-      // The program has started an operation that it has composed: nothing holds this one back.
-      isOurs = true
-      return handOut(guarded, count)
+    case .passed: return handOut(guarded, count)
+    case .refused(let verdict): return .settle(verdict)
     case .done: return .settleLike(guarded)
     }
   }
 
   private func afterWaiting(for guarded: Operation, _ count: Int) -> Made {
     // All of them each time: a dependency may have been added to one that has waited.
-    if let unmet {
+    if let unmet = unmet(guarded) {
       let (operation, isOurs) = operations(guarded)[unmet]
-      return .run(DependencyGate(of: operation, isOurs: isOurs, deciding: deciding(unmet)))
+      return .run(
+        DependencyGate(of: operation, isOurs: isOurs, turn(of: unmet, guarded)))
     }
     // What was waited for, which may have changed meanwhile.
-    for (operation, _) in operations(guarded) where operation.mayHaveDependencies {
-      dependencies += operation.dependencies
-    }
-    StripedLock.withLock(of: self) { stage = .guarding }
+    if guarded.mayHaveDependencies { dependencies += guarded.dependencies }
+    for level in inner where level.guarded.mayHaveDependencies { dependencies += level.guarded.dependencies }
+    stage = .guarding
     return runGuards(for: guarded, after: nil, count)
   }
 
@@ -223,7 +241,7 @@ final class GuardForm: Composition, @unchecked Sendable {  // only the thread th
   }
 
   private func handOut(_ guarded: Operation, _ count: Int) -> Made {
-    StripedLock.withLock(of: self) { stage = .done }
+    stage = .done
     lastTag = count + 1
     return .run(isOurs ? guarded : SettlementGate(of: guarded))
   }
@@ -237,10 +255,9 @@ final class GuardForm: Composition, @unchecked Sendable {  // only the thread th
 
   /// The innermost operation that still waits for dependencies; nil if none does. What is decided
   /// waits for none, nor does what is inside of it.
-  private var unmet: Int? {
-    guard let guarded = wrappedOperation else { return nil }
+  private func unmet(_ guarded: Operation) -> Int? {
     // Usually there is nothing to wait for, and nothing to allocate.
-    if inner.isEmpty { return !guarded.isDecided && guarded.waitsForDependencies ? 0 : nil }
+    if inner.isEmpty { return guarded.waitsForDependencies && !guarded.isDecided ? 0 : nil }
     return operations(guarded).prefix { !$0.operation.isDecided }.lastIndex { $0.operation.waitsForDependencies }
   }
 
@@ -248,7 +265,7 @@ final class GuardForm: Composition, @unchecked Sendable {  // only the thread th
   /// guard, nor one that this composition would start and that other code has settled.
   private func isPointless(_ guarded: Operation) -> Bool {
     if isOurs ? guarded.isDecided : guarded.isCancelled { return true }
-    return inner[..<turn].contains { $0.isOurs ? $0.guarded.isDecided : $0.guarded.isCancelled }
+    return turn > 0 && inner[..<turn].contains { $0.isOurs ? $0.guarded.isDecided : $0.guarded.isCancelled }
   }
 
   private func turn(of index: Int, _ guarded: Operation) -> GuardTurn {
@@ -261,10 +278,10 @@ final class GuardForm: Composition, @unchecked Sendable {  // only the thread th
     index == 0 ? ownerName : index == 1 ? wrappedOperation?.name : inner[index - 2].guarded.name
   }
 
-  /// The operations down to that of a guard, without those that other code starts.
-  fileprivate func deciding(_ index: Int) -> [Operation] {
-    guard let guarded = wrappedOperation else { return [] }
-    return operations(guarded)[...index].filter(\.isOurs).map(\.operation)
+  /// Calls `body` with the operations down to that of a guard, without those that other code starts.
+  fileprivate func forEachDeciding(_ index: Int, _ body: (Operation) -> Void) {
+    if isOurs, let guarded = wrappedOperation { body(guarded) }
+    for level in inner.prefix(index) where level.isOurs { body(level.guarded) }
   }
 
   // MARK: - The end
@@ -276,15 +293,15 @@ final class GuardForm: Composition, @unchecked Sendable {  // only the thread th
     giveBack()
     if let wrapped = wrappedOperation { noteName(of: wrapped, tag: 1) }
     let (operation, last) = StripedLock.withLock(of: self) {
-      defer { stage = .done }
-      return (wrapped.operation.take(), stage)
+      defer { lending = .over }
+      return (wrapped.operation.take(), lending)
     }
     let isOurs =
-      switch last {
-      case .new: operation?.takeOver() == true
-      case .waiting, .guarding, .returned: self.isOurs
-      // Who has borrowed the guard settles the operation.
-      case .lent, .done: false
+      switch (last, stage) {
+      case (.new, _): operation?.adopt() == true
+      // It was handed out. Or who has borrowed the guard settles the operation.
+      case (_, .done), (.lent, _), (.over, _): false
+      case (.own, _), (.returned, _): self.isOurs
       }
     guard let operation, isOurs else { return settle(verdict) }
     let afterwards = SettlementAction { [self] in settle(verdict) }

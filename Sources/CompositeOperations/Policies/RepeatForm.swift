@@ -5,15 +5,15 @@ final class RepeatForm: Composition, @unchecked Sendable {  // only the asking t
   private let interval: Duration
   private let timekeeper: Timekeeper
   private let maxRounds: Int
-  private var makeRound: ((_ round: Int) throws -> Operation)?
-  private var isDone: ((Operation) throws -> Bool)?
-  private var round = 0
+  @exclusivity(unchecked) private var makeRound: ((_ round: Int) throws -> Operation)?
+  @exclusivity(unchecked) private var isDone: ((Operation) throws -> Bool)?
+  @exclusivity(unchecked) private var round = 0
   /// When the next round is due.
-  private var nextRound: Timekeeper.Time?
+  @exclusivity(unchecked) private var nextRound: Timekeeper.Time?
   /// The last round, to recognize it if `make` returns it again.
-  private var last: Operation?
+  @exclusivity(unchecked) private var last: Operation?
   /// The pause, while it is the current child.
-  private var pause: DelayOperation?
+  @exclusivity(unchecked) private var pause: DelayOperation?
 
   /// - Parameters:
   ///   - make: makes a round.

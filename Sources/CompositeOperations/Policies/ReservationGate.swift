@@ -14,15 +14,11 @@ class ReservationGate: GateOperation, @unchecked Sendable {  // locked, or immut
     case over
   }
 
-  private let environment: ExecutionEnvironment
-  /// If one of these is cancelled, or settled by other code, the reservation leaves the line at
-  /// once.
-  private let deciding: [Operation]
+  private let turn: GuardTurn
   private let wait = LockBox(Wait.new)
 
   init(_ turn: GuardTurn) {
-    deciding = turn.deciding
-    environment = turn.composition.environment
+    self.turn = turn
     super.init()
   }
 
@@ -44,7 +40,8 @@ class ReservationGate: GateOperation, @unchecked Sendable {  // locked, or immut
   }
 
   override final func main() {
-    for operation in deciding { pass(whenDecided: operation) { [weak self] in self?.giveUp() } }
+    // The reservation leaves the line at once.
+    turn.whenPointless { [weak self] in self?.giveUp() }
     begin()
     guard attach() else { return pass() }
     if isCancelled { giveUp() }
@@ -55,7 +52,7 @@ class ReservationGate: GateOperation, @unchecked Sendable {  // locked, or immut
   }
 
   private func begin() {
-    let pool = environment.waitBegins()
+    let pool = turn.composition.environment.waitBegins()
     let isOver = wait.withLock { wait in
       guard case .new = wait else { return true }
       wait = .begun(pool)

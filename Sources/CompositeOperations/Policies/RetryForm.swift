@@ -2,20 +2,20 @@ import Foundation
 
 /// Runs attempts with delays between them: the form of `retrying`.
 final class RetryForm: Composition, @unchecked Sendable {  // only the asking thread uses the fields
-  private var makeAttempt: ((RetryAttempt) throws -> Operation)?
+  @exclusivity(unchecked) private var makeAttempt: ((RetryAttempt) throws -> Operation)?
   /// Decides whether to try again, instead of the policy.
-  private var decide: RetryAttempt.Decide?
+  @exclusivity(unchecked) private var decide: RetryAttempt.Decide?
   /// Set to nil when it is no longer needed, which releases the policy's closures.
-  private var retry: RetryState?
+  @exclusivity(unchecked) private var retry: RetryState?
   /// The errors of the attempts so far.
-  private var failures = RetryError.Failures()
+  @exclusivity(unchecked) private var failures = RetryError.Failures()
   private let timekeeper: Timekeeper
   /// When the first attempt began.
-  private var begun: Timekeeper.Time?
+  @exclusivity(unchecked) private var begun: Timekeeper.Time?
   /// The delay, while it is the current child.
-  private var delay: DelayOperation?
+  @exclusivity(unchecked) private var delay: DelayOperation?
   /// The decision, while it is the current child.
-  private var decision: RetryDecision?
+  @exclusivity(unchecked) private var decision: RetryDecision?
 
   /// - Parameters:
   ///   - first: the first attempt, if it exists already.

@@ -18,7 +18,7 @@ final class TimeoutForm: Composition, @unchecked Sendable {  // see the fields
   /// The type of the timed operation, for the error.
   private let timedType: Operation.Type
   // Kept until the timer is set; used by the thread that begins, asks or ends.
-  private var timed: SettlingOperation?
+  @exclusivity(unchecked) private var timed: SettlingOperation?
   /// Whether other code has started the operation, so that it is not cancelled. Set when this
   /// composition takes the operation or finds it taken, and at the latest before the state expires.
   private let isLeftAlone = Atomic(false)

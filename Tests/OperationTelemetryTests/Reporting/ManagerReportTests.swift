@@ -29,7 +29,7 @@ struct ManagerReportTests {
         "debug added Upload", "debug queued Upload", "debug started Upload (attempt 1)",
         "debug attemptEnded Upload (attempt 1, timed)", "info succeeded Upload (attempt 1)",
       ])
-    #expect(sink.events.allSatisfy { $0.id == Int64(handle.id) && $0.composition == "uploads" })
+    #expect(sink.events.allSatisfy { $0.id == Int64(handle.id) && $0.source == "uploads" })
     #expect(TelemetryEvent.executionsAreSound(sink.events))
   }
 

@@ -34,7 +34,7 @@ struct QueueReportTests {
     await sink.lines.wait(forCount: 3)
     #expect(
       sink.lines.events == ["debug added send", "debug started send (attempt 1)", "info succeeded send (timed)"])
-    #expect(sink.events.allSatisfy { $0.id == id.rawValue && $0.composition == "memory" })
+    #expect(sink.events.allSatisfy { $0.id == id.rawValue && $0.source == "memory" })
     await queue.stop()
   }
 

@@ -33,7 +33,7 @@ struct WorkflowReportTests {
       ])
     let events = sink.events
     let id = try #require(events.first?.id)
-    #expect(events.allSatisfy { $0.composition == "order" && ($0.name == "order" ? $0.id == id : $0.parentID == id) })
+    #expect(events.allSatisfy { $0.source == "order" && ($0.name == "order" ? $0.id == id : $0.parentID == id) })
     #expect(Set(events.compactMap(\.id)).count == 3)
     #expect(TelemetryEvent.executionsAreSound(events))
   }

@@ -41,7 +41,7 @@ struct StandardErrorTests {
   private func event(_ text: String, level: TelemetryEvent.Level = .error) -> TelemetryEvent {
     var event = TelemetryEvent(
       .dead, library: "DurableOperations", subject: "send", level: level, time: Date(timeIntervalSince1970: 1.5))
-    event.composition = "jobs.sqlite"
+    event.source = "jobs.sqlite"
     event.name = "a \"name\""
     event.id = 7
     event.parentID = 3

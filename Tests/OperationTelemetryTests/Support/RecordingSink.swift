@@ -29,7 +29,7 @@ extension TelemetryEvent {
   static func executionsAreSound(_ events: [TelemetryEvent]) -> Bool {
     var open: Set<String> = []
     for event in events {
-      let key = "\(event.library) \(event.composition ?? "") \(event.id ?? -1)"
+      let key = "\(event.library) \(event.source ?? "") \(event.id ?? -1)"
       if event.kind == .started, !open.insert(key).inserted { return false }
       if event.duration != nil, open.remove(key) == nil { return false }
     }

@@ -51,9 +51,7 @@ struct ConditionGuard: OperationGuard {
   /// code, because the preparation is then no longer needed.
   private func run(_ preparation: SettlingOperation, _ turn: GuardTurn) -> Composition.Made {
     // The operation keeps the preparation until it starts or is decided.
-    for case let operation as SettlingOperation in turn.deciding {
-      operation.setWhenDecidedUnstarted { preparation.cancel() }
-    }
+    turn.whenPointless { preparation.cancel() }
     return .run(preparation)
   }
 
