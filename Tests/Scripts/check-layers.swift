@@ -1,6 +1,6 @@
 // Finds which folders of a target use which others, and whether that makes layers.
 // Tests/Scripts/check-layers says how to use it.
-// USAGE: check-layers INDEX ARCHITECTURE.md TARGET…
+// USAGE: check-layers INDEX OVERVIEW.md TARGET…
 
 import Foundation
 
@@ -318,19 +318,19 @@ extension Target {
   }
 
   /// Prints what is wrong with the order in the article. Returns false if anything is.
-  func agrees(with architecture: String) -> Bool {
+  func agrees(with overview: String) -> Bool {
     let order = layers().flatMap { $0 }.filter { $0 != Self.root }
     guard order.count > 1 else { return true }
     let start = "| `\(name)` | "
     let line = "\(start)\(order.joined(separator: ", ")) |"
-    guard let documented = architecture.split(separator: "\n").first(where: { $0.hasPrefix(start) }) else {
-      print("Sources/\(name): the order of its folders is missing in Documentation/Architecture.md. It is")
+    guard let documented = overview.split(separator: "\n").first(where: { $0.hasPrefix(start) }) else {
+      print("Sources/\(name): the order of its folders is missing in \(CommandLine.arguments[2]). It is")
       print("  \(line)")
       return false
     }
     let places = documented.dropFirst(start.count).dropLast(2).components(separatedBy: ", ")
     guard places.sorted() == order.sorted() else {
-      print("Sources/\(name): in Documentation/Architecture.md stand other folders than there are. Its line should be")
+      print("Sources/\(name): in \(CommandLine.arguments[2]) stand other folders than there are. Its line should be")
       print("  \(line)")
       return false
     }
@@ -338,7 +338,7 @@ extension Target {
     for (place, user) in places.enumerated() {
       for owner in places[(place + 1)...] where count(user, of: owner) > 0 {
         if agrees {
-          print("Sources/\(name): folders use others that stand above them in Documentation/Architecture.md:")
+          print("Sources/\(name): folders use others that stand above them in \(CommandLine.arguments[2]):")
         }
         agrees = false
         printUses(from: user, of: owner)
@@ -349,9 +349,9 @@ extension Target {
   }
 }
 
-guard CommandLine.arguments.count > 3 else { fail("USAGE: check-layers INDEX ARCHITECTURE.md TARGET…") }
+guard CommandLine.arguments.count > 3 else { fail("USAGE: check-layers INDEX OVERVIEW.md TARGET…") }
 let index = Index(at: CommandLine.arguments[1])
-guard let architecture = try? String(contentsOfFile: CommandLine.arguments[2], encoding: .utf8) else {
+guard let overview = try? String(contentsOfFile: CommandLine.arguments[2], encoding: .utf8) else {
   fail("\(CommandLine.arguments[2]) can not be read")
 }
 let sources = FileManager.default.currentDirectoryPath + "/Sources"
@@ -363,7 +363,7 @@ for name in names {
   folders += target.folders.count
   let cycles = target.layers().filter { $0.count > 1 }
   cycles.forEach(target.printCycle)
-  if !cycles.isEmpty || !target.agrees(with: architecture) { broken += 1 }
+  if !cycles.isEmpty || !target.agrees(with: overview) { broken += 1 }
 }
 guard broken == 0 else {
   fflush(nil)

@@ -5,7 +5,8 @@
 import Foundation
 
 let table = "Documentation/ForReadersOfTheSource.md"
-let flows = "Documentation/Architecture.md"
+let internals = "Documentation/Internals"
+let glossary = "\(internals)/Glossary.md"
 let sources = "Sources"
 
 func fail(_ message: String) -> Never {
@@ -324,7 +325,7 @@ func checkNames(_ counted: [String: Sizes]) -> [String] {
 /// Returns the terms that the glossary has twice.
 func checkGlossary() -> [String] {
   var known: Set<String> = []
-  return rows(of: "| term | meaning |", in: lines(of: read(flows)), at: flows).rows
+  return rows(of: "| term | meaning |", in: lines(of: read(glossary)), at: glossary).rows
     .flatMap { $0[0].components(separatedBy: ", ") }
     .filter { !known.insert($0).inserted }
     .map { "glossary: \"\($0)\" stands in it twice" }
@@ -332,11 +333,11 @@ func checkGlossary() -> [String] {
 
 // MARK: - The flows
 
-/// A section of the architecture that draws how something happens: a function and its file in each
-/// line.
+/// A section of a page under "## Flows" that draws how something happens: a function and its file
+/// in each line. A file is named as short as it can be found: `Composition.swift`,
+/// `Engine/Workers.swift`.
 struct Flow {
   let title: String
-  var text = ""
   /// The lines of the drawing that name a file.
   var steps: [(functions: [String], file: String)] = []
 
@@ -345,21 +346,20 @@ struct Flow {
     var isInside = false
     var isDrawing = false
     for line in article.split(separator: "\n", omittingEmptySubsequences: false) {
-      if line.hasPrefix("## ") { isInside = line == "## Five flows" }
+      if line.hasPrefix("## ") { isInside = line == "## Flows" }
       guard isInside else { continue }
       if line.hasPrefix("### ") {
         flows.append(Flow(title: String(line.dropFirst(4))))
       } else if !flows.isEmpty {
         if line.hasPrefix("```") { isDrawing.toggle() }
-        flows[flows.count - 1].add(line, isDrawing: isDrawing)
+        if isDrawing { flows[flows.count - 1].add(line) }
       }
     }
     return flows
   }
 
-  mutating func add(_ line: Substring, isDrawing: Bool) {
-    text += line + "\n"
-    guard isDrawing, let file = line.firstMatch(of: /[A-Za-z+]+\.swift/) else { return }
+  mutating func add(_ line: Substring) {
+    guard let file = line.firstMatch(of: /[A-Za-z+\/]+\.swift/) else { return }
     // What stands behind the file is what happens there.
     let functions = line[..<file.range.lowerBound].matches(of: /([A-Za-z]+)\(/).map { String($0.1) }
     steps.append((functions, String(file.0)))
@@ -368,42 +368,41 @@ struct Flow {
   static let maxFileCount = 10
 
   /// What is wrong with it.
-  func differences() -> [String] {
+  ///
+  /// - Parameter sourceFiles: the paths of all files of Swift.
+  func differences(_ sourceFiles: [String]) -> [String] {
     var differences: [String] = []
     func add(_ text: String) { differences.append("flow \"\(title)\": \(text)") }
 
-    let paths = Set(linkedPaths(in: text).filter { $0.hasPrefix("\(sources)/") && $0.hasSuffix(".swift") })
-    var byName: [String: String] = [:]
-    for path in paths.sorted() {
-      let name = String(path.split(separator: "/").last!)
-      byName[name] = path
-      if !FileManager.default.fileExists(atPath: path) {
-        add("\(path) is no longer there")
-      } else if !steps.contains(where: { $0.file == name }) {
-        add("\(name) is linked, and does not stand in the drawing")
-      }
-    }
     if steps.isEmpty { add("it has no drawing, of lines with a function and its file") }
     let files = Set(steps.map(\.file))
     if files.count > Self.maxFileCount { add("it passes \(files.count) files, more than \(Self.maxFileCount)") }
-    for file in files.sorted() where byName[file] == nil { add("\(file) stands in the drawing, and is not linked") }
-    for step in steps {
-      guard let path = byName[step.file], FileManager.default.fileExists(atPath: path) else { continue }
-      let source = read(path)
-      for function in step.functions {
-        let declarations = ["func \(function)(", "func \(function)<"]
-        if !declarations.contains(where: source.contains) { add("\(step.file) has no function \(function)") }
+    for file in files.sorted() {
+      let paths = sourceFiles.filter { $0.hasSuffix("/\(file)") }
+      guard paths.count == 1 else {
+        add(paths.isEmpty ? "\(file) is not there" : "\(file) is one of \(paths.joined(separator: ", "))")
+        continue
       }
-      if step.functions.isEmpty { add("a line with \(step.file) names no function") }
+      let source = read(paths[0])
+      for step in steps where step.file == file {
+        for function in step.functions {
+          let declarations = ["func \(function)(", "func \(function)<"]
+          if !declarations.contains(where: source.contains) { add("\(file) has no function \(function)") }
+        }
+        if step.functions.isEmpty { add("a line with \(file) names no function") }
+      }
     }
     return differences
   }
 }
 
-func checkFlows() -> [String] {
-  let all = Flow.all(in: read(flows))
-  var differences = all.flatMap { $0.differences() }
-  if all.count != 5 { differences.append("\(flows) has \(all.count) flows under \"## Five flows\"") }
+/// Checks the flows of all pages about the inside.
+func checkFlows(_ counted: [String: Sizes]) -> [String] {
+  let pages = ((try? FileManager.default.contentsOfDirectory(atPath: internals)) ?? []).sorted()
+  let all = pages.filter { $0.hasSuffix(".md") }.flatMap { Flow.all(in: read("\(internals)/\($0)")) }
+  let sourceFiles = counted.values.flatMap(\.files).map { "\(sources)/\($0.path)" }.sorted()
+  var differences = all.flatMap { $0.differences(sourceFiles) }
+  if all.count != 5 { differences.append("\(internals) has \(all.count) flows under \"## Flows\", not 5") }
   return differences
 }
 
@@ -437,7 +436,7 @@ let counted = countedTargets()
 let sizes = checkTable(counted, symbols: symbols, writes: writes)
 // `check-api` only asks for the symbols.
 let words = symbols == nil ? checkNames(counted) + checkGlossary() : []
-let drawings = symbols == nil ? checkFlows() : []
+let drawings = symbols == nil ? checkFlows(counted) : []
 for difference in sizes + words + drawings { print(difference) }
 if !sizes.isEmpty {
   print(
@@ -445,13 +444,15 @@ if !sizes.isEmpty {
       ? "Sizes in \(table) differ. Write them with `Tests/Scripts/check-sizes --write`; a new library needs a row first."
       : "Public symbols in \(table) differ. Write them with `Tests/Scripts/check-api --write-sizes`.")
 }
-if !words.isEmpty { print("Write the names in \(table) as the libraries have them, and each term of \(flows) once.") }
-if !drawings.isEmpty { print("Draw the flows in \(flows) as the code is now; a flow passes at most ten files.") }
+if !words.isEmpty {
+  print("Write the names in \(table) as the libraries have them, and each term of \(glossary) once.")
+}
+if !drawings.isEmpty { print("Draw the flows in \(internals) as the code is now; a flow passes at most ten files.") }
 if !(sizes + words + drawings).isEmpty { exit(1) }
 if writes {
   print("sizes written into \(table)")
 } else if symbols == nil {
-  print("\(table) and the flows of \(flows) say what the sources do")
+  print("\(table) and the flows in \(internals) say what the sources do")
 } else {
   print("the public symbols in \(table) are those of the libraries")
 }

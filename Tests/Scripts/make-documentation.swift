@@ -8,17 +8,21 @@
 //   [`outcome.value`](doc:Outcome/value)                 `outcome.value`
 //   <doc:Policies>                                       [Policies](Policies.md)
 //   [timeout](doc:Policies#Timeouts)                     [timeout](Policies.md#timeouts)
-//   [timeout](/documentation/LIBRARY/policies#Timeouts)  the same, from the catalogue of another library
-//   `Examples/Outbox`, a path in the repository          [`Examples/Outbox`](../Examples/Outbox)
-//   ![A page](page.png)                                  ![A page](Images/page.png), and a copy of the image
-//   @Metadata { … }                                      nothing
+//   [timeout](/documentation/LIBRARY/policies#Timeouts)  the same, from the catalogue of another
+//   library `Examples/Outbox`, a path in the repository         
+//   [`Examples/Outbox`](../Examples/Outbox) ![A page](page.png)                                 
+//   ![A page](Images/page.png), and a copy of the image @Metadata { … }                            
+//            nothing
 
 import Foundation
 
-/// What is in Documentation without a source in a catalogue. Architecture.md,
-/// ForReadersOfTheSource.md and README.md, the index, are written by hand and are about all
-/// libraries; Benchmarks.md is written by the benchmarks.
-let withoutSource: Set = ["Architecture.md", "Benchmarks.md", "ForReadersOfTheSource.md", "README.md"]
+/// What is in Documentation without a source in a catalogue. ForReadersOfTheSource.md, README.md,
+/// the index, and the pages in Internals are written by hand and are about all libraries;
+/// Benchmarks.md is written by the benchmarks.
+let withoutSource: Set = ["Benchmarks.md", "ForReadersOfTheSource.md", "README.md"]
+
+/// Whether a path in Documentation is that of a page without a source.
+func isWithoutSource(_ path: String) -> Bool { withoutSource.contains(path) || path.hasPrefix("Internals/") }
 
 struct Failure: Error {
   let message: String
@@ -435,7 +439,7 @@ struct Importer {
     }
     let file = path.hasPrefix("../") ? String(path.dropFirst("../".count)) : "Documentation/\(path)"
     guard files.fileExists(atPath: file) else { throw Failure(message: "\(destination) is nowhere") }
-    guard file != "Documentation/\(path)" || withoutSource.contains(path) else {
+    guard file != "Documentation/\(path)" || isWithoutSource(path) else {
       throw Failure(message: "\(destination) is in no catalogue; import that one first")
     }
     return .text(followedBy: text == "`\(file)`" ? "" : " (`\(file)`)")
@@ -473,7 +477,7 @@ func complaints(_ articles: [Article], _ output: [String: Data]) throws -> [Stri
   var complaints: [String] = []
   for file in try files.contentsOfDirectory(atPath: "Documentation").sorted() where file.hasSuffix(".md") {
     let path = "Documentation/\(file)"
-    if output[path] != nil || withoutSource.contains(file) { continue }
+    if output[path] != nil || isWithoutSource(file) { continue }
     complaints.append(
       try lines(of: path).first?.hasPrefix("<!-- Made from ") == true
         ? "\(path): its source is gone; remove it"

@@ -52,7 +52,10 @@ extension Composition {
   /// it does. Called under no lock, because subclasses can override the name.
   @inline(__always)
   final func noteName(of child: Operation, tag: Int) {
-    if wrapped.takesName, tag <= wrapped.lastNamed, let name = child.name, !(child is GateOperation) { note(name) }
+    if wrapped.takesName, tag <= wrapped.lastNamed, let name = child.name, (child as? SettlingOperation)?.form != .wait
+    {
+      note(name)
+    }
   }
 
   /// Notes the name of a child that is about to start, as far as it is known at once.

@@ -21,7 +21,7 @@ public func zip<each O: ComposableOperation>(
     GatherForm(children, as: .zip, policy: .cancelRemaining) { children, _ in
       var iterator = children.makeIterator()
       func next<Child: ComposableOperation>(_: Child.Type) -> Child.Value {
-        (iterator.next() as! Child).gatheredValue
+        Child.gatheredValue(of: iterator.next()!)
       }
       return (repeat next((each O).self))
     })
@@ -40,7 +40,7 @@ public func all<O: ComposableOperation>(
   _ operations: [O], maxConcurrent: Int = OperationQueue.defaultMaxConcurrentOperationCount
 ) -> SimpleOperation<[O.Value]> {
   let composition = GatherForm(operations, as: .all, policy: .cancelRemaining) { children, _ in
-    children.map { ($0 as! O).gatheredValue }
+    children.map { O.gatheredValue(of: $0) }
   }
   composition.width = requireWidth(maxConcurrent, of: "maxConcurrent of all")
   return ComposedOperation(composition)
@@ -87,7 +87,7 @@ public func allSettled<O: ComposableOperation>(
 public func firstSuccess<O: ComposableOperation>(of operations: [O]) -> SimpleOperation<O.Value> {
   ComposedOperation(
     GatherForm(operations, as: .firstSuccess, policy: .firstSuccess) { children, _ in
-      (children[0] as! O).gatheredValue
+      O.gatheredValue(of: children[0])
     })
 }
 
@@ -117,7 +117,7 @@ public func forEach<S: Swift.Sequence, O: ComposableOperation>(
   let composition = ForEachForm(count: items.count) {
     try make(items[$0])
   } gather: { values in
-    values.map { $0 as! O.Value }
+    values.map { $0! as! O.Value }
   }
   composition.width = requireWidth(maxConcurrent, of: "maxConcurrent of forEach")
   return ComposedOperation(composition)
