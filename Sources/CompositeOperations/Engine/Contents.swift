@@ -37,7 +37,8 @@ extension SettlingOperation {
     var path: [(operation: SettlingOperation, rest: ArraySlice<Operation>)] = []
     func enter(_ operation: SettlingOperation) -> Bool {
       let state = operation.state.current
-      guard state.phase == .pending, !state.has([.cancelled, .canBegin]), let composition = operation.composition else {
+      guard state.phase == .pending, !state.hasAny([.cancelled, .canBegin]), let composition = operation.composition
+      else {
         return false
       }
       let contents = composition.traits.contains(.beginsAtOnce) ? [] : composition.contents

@@ -168,7 +168,7 @@ extension Operation {
     return own.state.apply { state in
       // Who adds a dependency afterwards sees the flag.
       state.note(.searched)
-      return state.has([.hasDependencies, .needsNoSlot])
+      return state.hasAny([.hasDependencies, .needsNoSlot])
     }
   }
 }

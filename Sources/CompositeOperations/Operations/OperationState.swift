@@ -3,7 +3,8 @@ import Synchronization
 /// The life of one operation, as a state machine in one word.
 ///
 /// ```
-/// pending ──start──▶ executing ──settle──▶ settling ──publish──▶ settled ──finish──▶ finished ──announce──▶ announced
+/// pending ──start──▶ executing ──settle──▶ settling ──publish──▶ settled ──finish──▶ finished
+/// ──announce──▶ announced
 ///    └───────────────────settle───────────────▲
 /// ```
 ///
@@ -103,7 +104,10 @@ struct OperationState: RawRepresentable, Equatable, Sendable, AtomicRepresentabl
   }
 
   @inline(__always)
-  func has(_ flags: Flags) -> Bool { rawValue & flags.rawValue != 0 }
+  func has(_ flag: Flags) -> Bool { hasAny(flag) }
+
+  @inline(__always)
+  func hasAny(_ flags: Flags) -> Bool { rawValue & flags.rawValue != 0 }
 
   @inline(__always)
   private mutating func insert(_ flags: Flags) { rawValue |= flags.rawValue }

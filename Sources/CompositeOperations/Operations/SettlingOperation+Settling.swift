@@ -16,7 +16,7 @@ extension SettlingOperation {
     switch action {
     case .run:
       prepare()
-      if state.current.has([.hasDependencies, .needsNoSlot]), !prepareStart() {
+      if state.current.hasAny([.hasDependencies, .needsNoSlot]), !prepareStart() {
         hub?.deliver()
         return
       }
@@ -122,7 +122,7 @@ extension SettlingOperation {
     if unstarted { discardWork() }
     if action == .deliverCompletion { runUserCode { deliverCompletion() } }
     // Before parents and observers, which then find the work cancelled.
-    if byHand, state.current.has([.needsNoSlot, .endsByItself]) { wasSettledByHand() }
+    if byHand, state.current.hasAny([.needsNoSlot, .endsByItself]) { wasSettledByHand() }
     if action == .announce { announce() } else { conclude() }
   }
 
@@ -150,7 +150,9 @@ extension SettlingOperation {
   private func finish() {
     let hasDependencies = state.current.has(.hasDependencies)
     // Foundation counts the dependencies that have finished; a cancel ends the count early.
-    if hasDependencies, !super.isReady || state.current.has([.cancelled, .finishesWhenStarted]) { leaveDependencies() }
+    if hasDependencies, !super.isReady || state.current.hasAny([.cancelled, .finishesWhenStarted]) {
+      leaveDependencies()
+    }
     announceFinish { state.apply { $0.finish() } }
     if hasDependencies {
       // Not its own ones, which may be asked for now. Nor those that are just finishing: in a

@@ -1,5 +1,5 @@
 /// How long a thread runs the engine's work before it yields, or checks whether it should: for a
-/// number of pieces of work, or about two milliseconds, whichever ends first.
+/// number of pieces of work, or a third of a millisecond, whichever ends first.
 ///
 /// Every loop that takes one piece of work after the other consults the turn of its thread.
 struct Turn {
@@ -9,8 +9,8 @@ struct Turn {
   static let pieces = 1_024
   /// The leaves that a lane runs before it checks whether to give up its slot.
   static let leaves = 4
-  /// In nanoseconds.
-  static let length: Int64 = 2_000_000
+  /// In nanoseconds. A click beside long sequences waits for the turns that run.
+  static let length: Int64 = 350_000
   /// The clock is read after each piece of work; if they are short, after this many at most.
   private static let longestStride = 4
   /// Pieces are short if all between two readings of the clock took less than this together.

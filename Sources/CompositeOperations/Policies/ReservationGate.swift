@@ -1,10 +1,27 @@
 import Foundation
 
+/// What a ``ReservationGate`` waits for.
+protocol WaitingReservation: AnyObject, Sendable {
+  /// What the gate waits for, in words.
+  var purpose: String { get }
+
+  /// Keeps the gate, to call `pass()` when the reservation no longer waits. Returns false if the
+  /// reservation does not wait.
+  func attach(_ gate: ReservationGate) -> Bool
+
+  /// Removes the reservation from the line if it still waits. If it no longer waits and `isGranted`
+  /// is true, gives back what it holds.
+  func giveBack(isGranted: Bool)
+
+  /// Why the reservation was refused while it waited; nil if the gate lets pass.
+  var refusal: (any Error)? { get }
+}
+
 /// A gate that waits until a reservation is granted or refused.
 ///
 /// If the root of the gate's tree has a slot of a queue, other trees may use that slot meanwhile.
 /// One of them may hold what this tree waits for, and may itself wait for a slot.
-class ReservationGate: GateOperation, @unchecked Sendable {  // locked, or immutable
+final class ReservationGate: GateOperation, @unchecked Sendable {  // locked, or immutable
   private enum Wait {
     case new
     /// The wait has begun. If there is a pool, it may lend the slot of the root.
@@ -14,40 +31,27 @@ class ReservationGate: GateOperation, @unchecked Sendable {  // locked, or immut
     case over
   }
 
+  private let reservation: any WaitingReservation
   private let turn: GuardTurn
   private let wait = LockBox(Wait.new)
 
-  init(_ turn: GuardTurn) {
+  init(_ reservation: any WaitingReservation, _ turn: GuardTurn) {
+    self.reservation = reservation
     self.turn = turn
     super.init()
   }
 
-  /// Arranges that ``pass()`` is called when the reservation no longer waits. Returns false if the
-  /// reservation does not wait.
-  func attach() -> Bool {
-    preconditionFailure("abstract")
-  }
+  override var purpose: String { reservation.purpose }
 
-  /// Removes the reservation from the line if it still waits. If it no longer waits and `isGranted`
-  /// is true, gives back what it holds.
-  func giveBack(isGranted: Bool) {
-    preconditionFailure("abstract")
-  }
-
-  /// Settles the gate, depending on the state of the reservation.
-  func conclude() {
-    finish()
-  }
-
-  override final func main() {
+  override func main() {
     // The reservation leaves the line at once.
     turn.whenPointless { [weak self] in self?.giveUp() }
     begin()
-    guard attach() else { return pass() }
+    guard reservation.attach(self) else { return pass() }
     if isCancelled { giveUp() }
   }
 
-  override final func didCancel() {
+  override func didCancel() {
     giveUp()
   }
 
@@ -70,13 +74,13 @@ class ReservationGate: GateOperation, @unchecked Sendable {  // locked, or immut
     }
     // The reservation may have been granted already: to a gate that has not been told yet, or that
     // waits for the slot it has lent. The operation has not used it.
-    giveBack(isGranted: waits)
+    reservation.giveBack(isGranted: waits)
     end { [self] in finish() }
   }
 
   /// Called when the reservation no longer waits.
-  final func pass() {
-    end { [self] in conclude() }
+  func pass() {
+    end { [self] in if let error = reservation.refusal { reject(with: error) } else { finish() } }
   }
 
   /// Settles the gate now, or when the slot that the root has lent is returned. Only the first call

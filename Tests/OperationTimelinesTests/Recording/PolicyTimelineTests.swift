@@ -19,7 +19,7 @@ struct PolicyTimelineTests {
 
   private func expectNoInternals(_ timeline: Timeline) {
     for text in [timeline.html(), timeline.chromeTrace(), timeline.textTree(), timeline.mermaid()] {
-      for type in ["ComposedOperation", "ConditionEvaluation", "ExclusionGate", "DependencyGate"] {
+      for type in ["ComposedOperation", "ConditionEvaluation", "ReservationGate", "DependencyGate"] {
         #expect(!text.contains(type), "\(type)")
       }
     }

@@ -372,7 +372,7 @@ struct LimitTests {
     let kept = try JSONDecoder().decode(Timeline.self, from: JSONEncoder().encode(timeline))
     #expect(kept == timeline)
     for text in [timeline.html(), timeline.chromeTrace(), timeline.mermaid()] {
-      #expect(text.contains("limited") && !text.contains("LimitGate") && !text.contains("ComposedOperation"))
+      #expect(text.contains("limited") && !text.contains("ReservationGate") && !text.contains("ComposedOperation"))
     }
   }
 

@@ -23,10 +23,10 @@ struct ExclusionGuard: OperationGuard {
 
   private mutating func getInLine(_ turn: GuardTurn) {
     let reservation = ExclusionReservation(
-      in: registry, for: turn.guarded, named: turn.ownerName, around: turn.composition.environment.held)
+      categories, in: registry, for: turn.guarded, named: turn.ownerName, around: turn.composition.environment.held)
     self.reservation = reservation
     turn.composition.becomeHolder()
-    answer = registry.request(categories, for: reservation, place: turn.place)
+    answer = registry.request(reservation, place: turn.place)
   }
 
   mutating func next(_ turn: GuardTurn, after previous: Operation?) -> Composition.Made? {
@@ -38,7 +38,7 @@ struct ExclusionGuard: OperationGuard {
       return nil
     case .waiting:
       guard let reservation else { return nil }
-      return .run(ExclusionGate(reservation, to: categories, turn))
+      return .run(ReservationGate(reservation, turn))
     case .refused(let error):
       return .settle(.failure(error))
     case nil:

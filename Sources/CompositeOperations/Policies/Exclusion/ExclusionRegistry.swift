@@ -75,13 +75,14 @@ public final class ExclusionRegistry: Sendable {
   /// Asks for all categories of a new reservation at once.
   ///
   /// - Parameter place: the reservation's place in the lines.
-  func request(_ categories: [ExclusionCategory], for reservation: ExclusionReservation, place: Int) -> Answer {
+  func request(_ reservation: ExclusionReservation, place: Int) -> Answer {
     let ancestors = reservation.around == nil ? [] : reservation.numbersAround
-    var others: [ExclusionGate] = []
+    var others: [ReservationGate] = []
     var circle: [ExclusionReservation.Wait] = []
     let answer: Answer? = state.withLock { state in
       reservation.id = place
-      let (answer, change) = state.request(categories, for: reservation, number: place, ancestors: ancestors)
+      let (answer, change) = state.request(
+        reservation.categories, for: reservation, number: place, ancestors: ancestors)
       others = note(change)
       switch answer {
       case .granted:
@@ -100,7 +101,7 @@ public final class ExclusionRegistry: Sendable {
 
   /// Attaches a gate if the reservation waits. The gate passes when the reservation no longer
   /// waits. Returns the standing of the reservation.
-  func attach(_ gate: ExclusionGate, to reservation: ExclusionReservation) -> ExclusionReservation.Standing {
+  func attach(_ gate: ReservationGate, to reservation: ExclusionReservation) -> ExclusionReservation.Standing {
     state.withLock { _ in
       if case .waiting = reservation.standing { reservation.gate = gate }
       return reservation.standing
@@ -109,7 +110,7 @@ public final class ExclusionRegistry: Sendable {
 
   /// Removes the reservation from the lines if it still waits.
   func withdraw(_ reservation: ExclusionReservation) {
-    var gate: ExclusionGate?  // released outside the lock
+    var gate: ReservationGate?  // released outside the lock
     let others = state.withLock { state in
       swap(&gate, &reservation.gate)
       return note(state.withdraw(reservation.id))
@@ -120,7 +121,7 @@ public final class ExclusionRegistry: Sendable {
 
   /// Releases the reservation of an operation that has finished or will not run.
   func release(_ reservation: ExclusionReservation) {
-    var left: (Operation?, ExclusionGate?)  // released outside the lock
+    var left: (Operation?, ReservationGate?)  // released outside the lock
     let others = state.withLock { state in
       swap(&left.0, &reservation.operation)
       swap(&left.1, &reservation.gate)
@@ -132,8 +133,8 @@ public final class ExclusionRegistry: Sendable {
 
   /// Takes free categories and releases them. The benchmarks measure the cost.
   package func takeAndRelease(_ categories: [ExclusionCategory], for operation: Operation) {
-    let reservation = ExclusionReservation(in: self, for: operation, around: nil)
-    _ = request(categories, for: reservation, place: Place.next())
+    let reservation = ExclusionReservation(categories, in: self, for: operation, around: nil)
+    _ = request(reservation, place: Place.next())
     release(reservation)
   }
 
@@ -141,7 +142,7 @@ public final class ExclusionRegistry: Sendable {
 
   /// Stores the new standing of reservations. Called inside the lock. Returns the gates that the
   /// caller must let pass outside the lock.
-  private func note(_ change: ExclusionState<ExclusionReservation>.Change) -> [ExclusionGate] {
+  private func note(_ change: ExclusionState<ExclusionReservation>.Change) -> [ReservationGate] {
     guard !change.granted.isEmpty || !change.refused.isEmpty else { return [] }
     for reservation in change.granted { reservation.standing = .granted }
     for (reservation, circle) in change.refused {
@@ -150,7 +151,7 @@ public final class ExclusionRegistry: Sendable {
     return (change.granted + change.refused.map(\.owner)).compactMap { $0.gate.take() }
   }
 
-  private func carryOut(_ gates: [ExclusionGate]) {
+  private func carryOut(_ gates: [ReservationGate]) {
     for gate in gates { gate.pass() }
   }
 }

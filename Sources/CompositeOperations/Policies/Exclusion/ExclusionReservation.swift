@@ -2,7 +2,7 @@ import Foundation
 
 /// The reservation of categories for one operation. The operations inside that operation inherit
 /// the reservation, and use what it holds.
-final class ExclusionReservation: Reservation, @unchecked Sendable {  // guarded by the lock of the registry
+final class ExclusionReservation: Reservation, WaitingReservation, @unchecked Sendable {  // guarded by the lock of the registry
   enum Standing {
     case waiting, granted
     case refused([Wait])
@@ -23,6 +23,8 @@ final class ExclusionReservation: Reservation, @unchecked Sendable {  // guarded
   }
 
   let registry: ExclusionRegistry
+  /// The categories that the reservation asks for.
+  let categories: [ExclusionCategory]
   /// The number of the reservation in the registry's state. Set once, before another thread knows
   /// the reservation.
   var id = 0
@@ -32,9 +34,13 @@ final class ExclusionReservation: Reservation, @unchecked Sendable {  // guarded
   let ownerName: String?
   var standing = Standing.waiting
   /// The gate to pass when the reservation no longer waits.
-  var gate: ExclusionGate?
+  var gate: ReservationGate?
 
-  init(in registry: ExclusionRegistry, for operation: Operation, named ownerName: String? = nil, around: Reservation?) {
+  init(
+    _ categories: [ExclusionCategory], in registry: ExclusionRegistry, for operation: Operation,
+    named ownerName: String? = nil, around: Reservation?
+  ) {
+    self.categories = categories
     self.registry = registry
     self.operation = operation
     self.ownerName = ownerName
@@ -46,33 +52,18 @@ final class ExclusionReservation: Reservation, @unchecked Sendable {  // guarded
     sequence(first: self as Reservation, next: { $0.around }).dropFirst()
       .compactMap { $0 as? ExclusionReservation }.filter { $0.registry === registry }.map(\.id)
   }
-}
 
-/// A gate that waits until a registry grants a reservation, or refuses it.
-final class ExclusionGate: ReservationGate, @unchecked Sendable {  // immutable
-  private let reservation: ExclusionReservation
-  private let categories: [ExclusionCategory]
+  var purpose: String { "waits for \(GateOperation.list(categories.map(\.name)))" }
 
-  /// - Parameter categories: the categories that the reservation asks for.
-  init(
-    _ reservation: ExclusionReservation, to categories: [ExclusionCategory], _ turn: GuardTurn
-  ) {
-    self.reservation = reservation
-    self.categories = categories
-    super.init(turn)
+  func attach(_ gate: ReservationGate) -> Bool {
+    if case .waiting = registry.attach(gate, to: self) { true } else { false }
   }
 
-  override var purpose: String { "waits for \(GateOperation.list(categories.map(\.name)))" }
-
-  override func attach() -> Bool {
-    if case .waiting = reservation.registry.attach(self, to: reservation) { true } else { false }
+  func giveBack(isGranted: Bool) {
+    if isGranted { registry.release(self) } else { registry.withdraw(self) }
   }
 
-  override func giveBack(isGranted: Bool) {
-    if isGranted { reservation.registry.release(reservation) } else { reservation.registry.withdraw(reservation) }
-  }
-
-  override func conclude() {
-    if case .refused(let circle) = reservation.standing { reject(with: ExclusionError(circle)) } else { finish() }
+  var refusal: (any Error)? {
+    if case .refused(let circle) = standing { ExclusionError(circle) } else { nil }
   }
 }

@@ -45,7 +45,7 @@ struct LimitGuard: OperationGuard {
     case .waiting:
       // The gate was cancelled.
       if previous != nil { return .settle(.cancelled) }
-      return .run(LimitGate(reservation, turn))
+      return .run(ReservationGate(reservation, turn))
     }
   }
 

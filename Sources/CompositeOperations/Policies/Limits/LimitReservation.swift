@@ -1,7 +1,7 @@
 import Foundation
 
 /// The reservation of room in a limit for one operation.
-final class LimitReservation: Reservation, @unchecked Sendable {  // guarded by the lock of the limit
+final class LimitReservation: Reservation, WaitingReservation, @unchecked Sendable {  // guarded by the lock of the limit
   let limit: SharedLimit
   let weight: Int
   /// The number of the reservation in the limit's state. Set once, before another thread knows the
@@ -9,7 +9,7 @@ final class LimitReservation: Reservation, @unchecked Sendable {  // guarded by 
   var id = 0
   var standing = LimitState<LimitReservation>.Answer.waiting
   /// The gate to pass when the reservation no longer waits.
-  var gate: LimitGate?
+  var gate: ReservationGate?
 
   init(in limit: SharedLimit, weight: Int, around: Reservation?) {
     self.limit = limit
@@ -23,26 +23,15 @@ final class LimitReservation: Reservation, @unchecked Sendable {  // guarded by 
     where outer.limit === limit { return outer.id }
     return nil
   }
-}
 
-/// A gate that waits until a limit has room for a reservation, or refuses it.
-final class LimitGate: ReservationGate, @unchecked Sendable {  // immutable
-  private let reservation: LimitReservation
+  var purpose: String { "waits for \(limit.name.map { GateOperation.list([$0]) } ?? "a shared limit")" }
 
-  init(_ reservation: LimitReservation, _ turn: GuardTurn) {
-    self.reservation = reservation
-    super.init(turn)
+  func attach(_ gate: ReservationGate) -> Bool { limit.attach(gate, to: self) == .waiting }
+
+  func giveBack(isGranted: Bool) {
+    if isGranted { limit.release(self) } else { limit.withdraw(self) }
   }
 
-  override var purpose: String {
-    "waits for \(reservation.limit.name.map { GateOperation.list([$0]) } ?? "a shared limit")"
-  }
-
-  override func attach() -> Bool {
-    reservation.limit.attach(self, to: reservation) == .waiting
-  }
-
-  override func giveBack(isGranted: Bool) {
-    if isGranted { reservation.limit.release(reservation) } else { reservation.limit.withdraw(reservation) }
-  }
+  /// Nil: the guard asks for the standing again.
+  var refusal: (any Error)? { nil }
 }

@@ -125,7 +125,7 @@ public final class SharedLimit: Sendable {
 
   /// Attaches a gate if the reservation waits. The gate passes when the reservation no longer
   /// waits. Returns the standing of the reservation.
-  func attach(_ gate: LimitGate, to reservation: LimitReservation) -> LimitState<LimitReservation>.Answer {
+  func attach(_ gate: ReservationGate, to reservation: LimitReservation) -> LimitState<LimitReservation>.Answer {
     state.withLock { _ in
       if case .waiting = reservation.standing { reservation.gate = gate }
       return reservation.standing
@@ -143,7 +143,7 @@ public final class SharedLimit: Sendable {
   }
 
   private func end(_ reservation: LimitReservation, _ input: Input) {
-    var gate: LimitGate?  // released outside the lock
+    var gate: ReservationGate?  // released outside the lock
     change { limit, now in
       swap(&gate, &reservation.gate)
       // A reservation that was refused has no number in the state.
