@@ -136,7 +136,8 @@ struct RetryStateTests {
     #expect(delays(policy).allSatisfy { $0 >= .zero && $0 <= .seconds(1) })
   }
 
-  @Test("Full jitter lies between zero and the backoff, and uses all of that; the same composition gives the same delays")
+  @Test(
+    "Full jitter lies between zero and the backoff, and uses all of that; the same composition gives the same delays")
   func jitter_isFull() {
     var policy = RetryPolicy(
       maxAttempts: .max, backoff: .constant(.seconds(8)), maxDelay: .seconds(4), jitter: .full,

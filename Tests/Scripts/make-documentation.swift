@@ -8,11 +8,10 @@
 //   [`outcome.value`](doc:Outcome/value)                 `outcome.value`
 //   <doc:Policies>                                       [Policies](Policies.md)
 //   [timeout](doc:Policies#Timeouts)                     [timeout](Policies.md#timeouts)
-//   [timeout](/documentation/LIBRARY/policies#Timeouts)  the same, from the catalogue of another
-//   library `Examples/Outbox`, a path in the repository         
-//   [`Examples/Outbox`](../Examples/Outbox) ![A page](page.png)                                 
-//   ![A page](Images/page.png), and a copy of the image @Metadata { … }                            
-//            nothing
+//   [timeout](/documentation/LIBRARY/policies#Timeouts)  the same, from the catalogue of another library
+//   `Examples/Outbox`, a path in the repository          [`Examples/Outbox`](../Examples/Outbox)
+//   ![A page](page.png)                                  ![A page](Images/page.png), and a copy of the image
+//   @Metadata { … }                                      nothing
 
 import Foundation
 

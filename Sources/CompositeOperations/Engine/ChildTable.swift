@@ -41,8 +41,8 @@ struct ChildTable {
   }
 
   enum Phase: UInt8 {
-    /// The child was not handed out. In steps: the child before has ended, and the next one is to be
-    /// made.
+    /// The child was not handed out. In steps: the child before has ended, and the next one is to
+    /// be made.
     case listed
     /// A thread makes the child.
     case making
@@ -571,8 +571,8 @@ struct ListEndings {
 
   /// Records an ending. Returns whether no further child may start.
   ///
-  /// - Parameter isOpen: whether children may start. If not, this composition may have cancelled the
-  ///   child.
+  /// - Parameter isOpen: whether children may start. If not, this composition may have cancelled
+  ///   the child.
   mutating func record(_ outcome: Outcome<any Sendable>, of index: Int, isOpen: Bool) -> Bool {
     switch (outcome, policy) {
     case (_, .settleAll), (.success, .cancelRemaining), (.success, .waitForAll): return false
@@ -666,8 +666,8 @@ extension ChildTable {
     return child
   }
 
-  /// Removes a child that has settled; nil if the child is gone. Its place is taken until the call of
-  /// ``freePlace(adding:)``.
+  /// Removes a child that has settled; nil if the child is gone. Its place is taken until the call
+  /// of ``freePlace(adding:)``.
   mutating func take(_ handle: Int) -> (tag: Int, child: Operation?)? {
     with(handle) { $0.tag }.map { ($0, remove(handle)) }
   }

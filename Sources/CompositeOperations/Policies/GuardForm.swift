@@ -61,7 +61,7 @@ final class GuardForm: Composition, @unchecked Sendable {  // only the thread th
     case lent
     /// The guard around this one has run the guard, which has refused with a verdict or let pass.
     case returned(Verdict?)
-    /// Nobody: the composition has ended.
+    /// The composition has ended.
     case over
   }
 
@@ -114,8 +114,8 @@ final class GuardForm: Composition, @unchecked Sendable {  // only the thread th
     return true
   }
 
-  /// Takes over the operation and the guards inside it. Returns false if a guard around this one has
-  /// taken over this one.
+  /// Takes over the operation and the guards inside it. Returns false if a guard around this one
+  /// has taken over this one.
   private func begin(_ guarded: Operation) -> Bool {
     let before = StripedLock.withLock(of: self) {
       defer { if case .new = lending { lending = .own } }
@@ -170,7 +170,8 @@ final class GuardForm: Composition, @unchecked Sendable {  // only the thread th
     inner = []
   }
 
-  /// Returns whether the guard was taken back, and whether this composition still has its operation.
+  /// Returns whether the guard was taken back, and whether this composition still has its
+  /// operation.
   private func takeBack(
     _ guardian: any OperationGuard, isOurs: Bool, _ verdict: Verdict?
   ) -> (isTaken: Bool, isThere: Bool) {
@@ -278,7 +279,8 @@ final class GuardForm: Composition, @unchecked Sendable {  // only the thread th
     index == 0 ? ownerName : index == 1 ? wrappedOperation?.name : inner[index - 2].guarded.name
   }
 
-  /// Calls `body` with the operations down to that of a guard, without those that other code starts.
+  /// Calls `body` with the operations down to that of a guard, without those that other code
+  /// starts.
   fileprivate func forEachDeciding(_ index: Int, _ body: (Operation) -> Void) {
     if isOurs, let guarded = wrappedOperation { body(guarded) }
     for level in inner.prefix(index) where level.isOurs { body(level.guarded) }

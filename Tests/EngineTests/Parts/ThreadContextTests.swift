@@ -141,7 +141,8 @@ struct ThreadContextTests {
   }
 
   @Test(
-    "Only a worker that is not inside user code, of the same urgency, with nothing else to turn to, takes a composition on")
+    "Only a worker that is not inside user code, of the same urgency, with nothing else to turn to, takes a composition on"
+  )
   func takeOn_onlyByIdleWorker() async {
     func composition(_ qualityOfService: QualityOfService) -> Composition {
       let composition = ScriptedForm()
@@ -166,7 +167,9 @@ struct ThreadContextTests {
     #expect(answers == [false, false, false, true, false, true, true, true, false, false])
   }
 
-  @Test("A worker that starts a composition takes its composition on, though its main is the user's; other compositions not")
+  @Test(
+    "A worker that starts a composition takes its composition on, though its main is the user's; other compositions not"
+  )
   func expect_startOfComposition_takesOnItsSourceOnly() async {
     let (mine, other) = (ScriptedForm(), ScriptedForm())
     let answers = await onThread {

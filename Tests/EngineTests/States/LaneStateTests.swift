@@ -112,7 +112,8 @@ struct LaneStateTests {
   }
 
   @Test(
-    "The next composition is the first, which goes behind the others; a lane is demanded for these", arguments: Situation.all
+    "The next composition is the first, which goes behind the others; a lane is demanded for these",
+    arguments: Situation.all
   )
   func nextSource_inAnySituation_takesTurns(_ before: Situation) {
     var lanes = before.make()

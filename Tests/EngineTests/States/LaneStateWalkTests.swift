@@ -95,7 +95,9 @@ struct LaneStateWalkTests {
     if state.loans > 0 && !state.hasStandby { return "there is a loan without a standby" }
     if world.lanes.count(where: { $0.slot == .loan }) != state.loans { return "\(state.loans) loans are counted" }
     if world.occupied > limit { return "\(world.occupied) slots are taken" }
-    if state.compositions.count > 2 || state.hasWork != !state.compositions.isEmpty { return "the compositions are \(state.compositions)" }
+    if state.compositions.count > 2 || state.hasWork != !state.compositions.isEmpty {
+      return "the compositions are \(state.compositions)"
+    }
     // For work that no lane has taken, a lane must be about to look, or wait in the queue for a
     // slot.
     let isAttendedTo = world.lanes.contains { $0.stage != .inFlight(0) && $0.stage != .inFlight(1) }

@@ -27,7 +27,9 @@ struct StepsWalkTests {
     if let complaint = world.complaint { return complaint }
     let state = world.state
     if world.ends > 1 { return "it ends twice" }
-    if (state.step.phase == .ended) != (world.ends == 1) { return "it is \(state.step.phase) and ended \(world.ends) times" }
+    if (state.step.phase == .ended) != (world.ends == 1) {
+      return "it is \(state.step.phase) and ended \(world.ends) times"
+    }
     if state.endings.wasCancelled != world.wasCancelled { return "the cancel was lost" }
     if world.asks > world.settled + 1 { return "the delegate is asked while a child runs" }
     guard let records = state.records else { return "the records are gone" }

@@ -97,7 +97,11 @@ struct StepsWorld {
       state.endSteps()
       end()
     case .meet:
-      if state.unpark(state.stepCount, priority: .normal) { stage = .waitsForTurn } else { complain("the child that waits is forgotten") }
+      if state.unpark(state.stepCount, priority: .normal) {
+        stage = .waitsForTurn
+      } else {
+        complain("the child that waits is forgotten")
+      }
     case .tell:
       if !state.tellStep(state.stepCount) { complain("a child that settled is not told of") }
       stage = .telling

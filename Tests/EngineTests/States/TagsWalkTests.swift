@@ -32,12 +32,15 @@ struct TagsWalkTests {
     }
 
     var key: [Int] {
-      stages.map(\.rawValue) + [state.width, state.blocks.contains(.suspended) ? 1 : 0, state.blocks.contains(.closed) ? 1 : 0]
+      stages.map(\.rawValue) + [
+        state.width, state.blocks.contains(.suspended) ? 1 : 0, state.blocks.contains(.closed) ? 1 : 0,
+      ]
         + line + [-1] + readyLine + [-1] + state.entries.map { $0.tag * 10 + Int($0.phase.rawValue) }
     }
 
     var steps: [Step] {
-      var steps: [Step] = [.claim, .setSuspended(!state.blocks.contains(.suspended))] + [1, 2, .max].map { .setWidth($0) }
+      var steps: [Step] =
+        [.claim, .setSuspended(!state.blocks.contains(.suspended))] + [1, 2, .max].map { .setWidth($0) }
       if !state.blocks.contains(.closed) { steps += [.close] }
       for (tag, stage) in stages.enumerated() {
         switch stage {
@@ -102,23 +105,22 @@ struct TagsWalkTests {
     private mutating func claim() -> String? {
       let mayClaim = mayClaim
       let said: Bool
-      if let claim = state.claim() {
-        let tag = claim.tag
-        if claim.child != nil {
-          guard mayClaim, handles[tag] == claim.handle, tag == readyLine.first else { return "\(tag) is claimed" }
-          readyLine.removeFirst()
-          stages[tag] = .claimed
-        } else {
-          guard mayClaim, readyLine.isEmpty, tag == line.first, !claim.isCancelled, !handles.contains(claim.handle)
-          else { return "\(tag) is claimed of \(line)" }
-          line.removeFirst()
-          handles[tag] = claim.handle
-          stages[tag] = .taken
-        }
-        said = claim.more
-      } else {
+      guard let claim = state.claim() else {
         return mayClaim ? "nothing is claimed" : nil
       }
+      let tag = claim.tag
+      if claim.child != nil {
+        guard mayClaim, handles[tag] == claim.handle, tag == readyLine.first else { return "\(tag) is claimed" }
+        readyLine.removeFirst()
+        stages[tag] = .claimed
+      } else {
+        guard mayClaim, readyLine.isEmpty, tag == line.first, !claim.isCancelled, !handles.contains(claim.handle)
+        else { return "\(tag) is claimed of \(line)" }
+        line.removeFirst()
+        handles[tag] = claim.handle
+        stages[tag] = .taken
+      }
+      said = claim.more
       return said == self.mayClaim ? nil : "there is \(said ? "nothing" : "something") more"
     }
 

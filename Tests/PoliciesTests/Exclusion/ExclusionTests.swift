@@ -30,11 +30,13 @@ struct ExclusionTests {
 
   /// Whether the composition has offered itself to the lanes of its queue.
   private func waitsForASlot(_ operation: SettlingOperation) -> Bool {
-    guard let composition = operation.composition, composition.table.withLock({ $0.step.phase == .listed && $0.blocks.isEmpty })
+    guard let composition = operation.composition,
+      composition.table.withLock({ $0.step.phase == .listed && $0.blocks.isEmpty })
     else {
       return false
     }
-    return composition.environment.pool?.state.withLock { $0.lanes.compositions.contains { $0 === composition } } == true
+    return composition.environment.pool?.state.withLock { $0.lanes.compositions.contains { $0 === composition } }
+      == true
   }
 
   @Test("8 cancelAllOperations() cancels what waits for its turn, and takes no category for it")

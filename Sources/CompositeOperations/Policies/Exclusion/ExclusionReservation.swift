@@ -2,7 +2,7 @@ import Foundation
 
 /// The reservation of categories for one operation. The operations inside that operation inherit
 /// the reservation, and use what it holds.
-final class ExclusionReservation: Reservation, WaitingReservation, @unchecked Sendable {  // guarded by the lock of the registry
+final class ExclusionReservation: Reservation, WaitingReservation, @unchecked Sendable {  // locked
   enum Standing {
     case waiting, granted
     case refused([Wait])

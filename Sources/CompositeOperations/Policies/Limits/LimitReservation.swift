@@ -1,7 +1,7 @@
 import Foundation
 
 /// The reservation of room in a limit for one operation.
-final class LimitReservation: Reservation, WaitingReservation, @unchecked Sendable {  // guarded by the lock of the limit
+final class LimitReservation: Reservation, WaitingReservation, @unchecked Sendable {  // locked
   let limit: SharedLimit
   let weight: Int
   /// The number of the reservation in the limit's state. Set once, before another thread knows the
