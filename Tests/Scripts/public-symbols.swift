@@ -100,7 +100,7 @@ struct SymbolGraph: Decodable {
   /// A symbol without a place was made by the compiler. An override has the documentation of the
   /// method that it overrides. The members of an extension are symbols of their own.
   var written: [Symbol] {
-    let overrides = Set(relationships.filter { $0.kind == "overrides" }.map(\.composition))
+    let overrides = Set(relationships.filter { $0.kind == "overrides" }.map(\.source))
     return symbols.filter {
       $0.location != nil && $0.kind.identifier != "swift.extension" && !overrides.contains($0.identifier.precise)
     }
@@ -118,10 +118,10 @@ extension SymbolGraph {
   var names: Set<String> {
     let byIdentifier = Dictionary(symbols.map { ($0.identifier.precise, $0) }) { first, _ in first }
     let memberships = relationships.filter { $0.kind == "memberOf" || $0.kind == "requirementOf" }
-    let owners = Dictionary(memberships.map { ($0.composition, $0.target) }) { first, _ in first }
-    let witnesses = Set(memberships.filter { $0.sourceOrigin != nil }.map(\.composition))
+    let owners = Dictionary(memberships.map { ($0.source, $0.target) }) { first, _ in first }
+    let witnesses = Set(memberships.filter { $0.sourceOrigin != nil }.map(\.source))
     let extensions = relationships.filter { $0.kind == "extensionTo" }
-    let extended = Dictionary(extensions.map { ($0.composition, $0.target) }) { first, _ in first }
+    let extended = Dictionary(extensions.map { ($0.source, $0.target) }) { first, _ in first }
 
     /// Whether a conformance, a result builder or a list asks for the symbol.
     func isAskedFor(_ symbol: Symbol) -> Bool {
@@ -137,7 +137,7 @@ extension SymbolGraph {
     /// The members of protocols by what they are called in all classes that a protocol is for, and,
     /// for functions that belong to no type, by their names.
     var ofProtocols: [String: String] = [:]
-    let classes = Dictionary(grouping: relationships.filter { $0.kind == "inheritsFrom" }, by: \.composition)
+    let classes = Dictionary(grouping: relationships.filter { $0.kind == "inheritsFrom" }, by: \.source)
     for symbol in written where !isAskedFor(symbol) {
       guard let owner = owners[symbol.identifier.precise].flatMap({ byIdentifier[$0] }),
         owner.kind.identifier == "swift.protocol"
