@@ -551,6 +551,8 @@ struct ListEndings {
     case cancelRemaining, waitForAll
     /// The first success ends it; failures do not matter while a child may still succeed.
     case firstSuccess
+    /// Like the first success. But a child that other code cancels ends the composition.
+    case hedge
     /// The outcomes of children do not affect that of the composition.
     case settleAll
   }
@@ -576,7 +578,7 @@ struct ListEndings {
   mutating func record(_ outcome: Outcome<any Sendable>, of index: Int, isOpen: Bool) -> Bool {
     switch (outcome, policy) {
     case (_, .settleAll), (.success, .cancelRemaining), (.success, .waitForAll): return false
-    case (.success, .firstSuccess):
+    case (.success, .firstSuccess), (.success, .hedge):
       if isOpen { winner = index }
       return isOpen
     case (.failure(let error), _):
@@ -584,7 +586,7 @@ struct ListEndings {
       return policy == .cancelRemaining
     case (.cancelled, _):
       if isOpen { sawOutsideCancel = true }
-      return policy == .cancelRemaining
+      return policy == .cancelRemaining || policy == .hedge
     }
   }
 
@@ -592,6 +594,7 @@ struct ListEndings {
     isSettled = true
     if wasCancelled { return .cancelled }
     if let winner { return .winner(winner) }
+    if policy == .hedge, sawOutsideCancel { return .cancelled }
     if !failures.isEmpty { return .failures(failures) }
     return sawOutsideCancel ? .cancelled : .success(nil)
   }

@@ -109,7 +109,7 @@ extension Composition {
       return .done
     }
     guard case .run(let child, let tag) = made else {
-      table.withLock { $0.skip(handle) }
+      if isList { childDone(handle, nil) } else { table.withLock { $0.skip(handle) } }
       return .done
     }
     // Recorded and adopted in one step. Another thread adopts a child of higher quality of service.
@@ -200,21 +200,24 @@ extension Composition {
     let before = table.withLock { table in
       table.endings.record(outcome, of: tag, isOpen: !table.isClosed) ? closeList(&table) : nil
     }
-    if let before { carryOut(before) }
+    if let before {
+      if traits.contains(.settlesAtOnce), case .success = outcome { conclude(.winner(tag), count: count) }
+      carryOut(before)
+    }
     childDone(tag, child)
   }
 
   private final func childDone(_ tag: Int, _ child: Operation?) {
     tellSettled(child, tag: tag)
     if children.isEmpty {
-      let value = child.flatMap(Self.value)
+      let value = child.flatMap(Self.succeededValue)
       let released = table.withLock { $0.release(tag, value: value) }
       withExtendedLifetime(released) {}  // released outside the lock
     }
     if dispenser.countDone(tag) { finish() }
   }
 
-  private static func value(of child: Operation) -> (any Sendable)? {
+  static func succeededValue(of child: Operation) -> (any Sendable)? {
     guard child.isOwn else { return child.anyOutcome?.value }
     return child.asOwn.state.current.ending == .success ? child.asOwn.storedValue : nil
   }
@@ -283,7 +286,7 @@ extension Composition {
   }
 
   private final func abandonChild(_ tag: Int, mayBeTheirs: Bool, _ context: ThreadContext) {
-    guard let child = existing(tag) else { return childDone(tag, nil) }
+    guard let child = existing(tag) ?? (tag == 0 ? takeWrapped() : nil) else { return childDone(tag, nil) }
     if child.isFinished { return childEnded(tag, child) }
     if abandon(child, tag: tag, joins: mayBeTheirs, context) { childDone(tag, child) }
   }

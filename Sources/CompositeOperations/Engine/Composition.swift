@@ -74,6 +74,8 @@ package class Composition: CompositionBase, SettlementObserver, @unchecked Senda
     static let beginsAtOnce = Traits(rawValue: 4)
     /// The owner stands in a line with others, in the order of their places.
     static let hasPlace = Traits(rawValue: 8)
+    /// The first child of a list that succeeds settles the owner, which does not wait for the others.
+    static let settlesAtOnce = Traits(rawValue: 16)
   }
 
   final let table: LockBox<ChildTable>
@@ -138,7 +140,7 @@ package class Composition: CompositionBase, SettlementObserver, @unchecked Senda
     switch plan {
     case .steps: (tableKind, count, succeedsFirst) = (.steps, 0, false)
     case .list(let count, let policy, _):
-      (tableKind, self.count, succeedsFirst) = (.list, count, policy == .firstSuccess)
+      (tableKind, self.count, succeedsFirst) = (.list, count, policy == .firstSuccess || policy == .hedge)
     case .tags: (tableKind, count, succeedsFirst) = (.tags, 0, false)
     }
     dispenser = Dispenser(count: count)
