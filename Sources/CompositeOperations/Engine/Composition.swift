@@ -74,7 +74,8 @@ package class Composition: CompositionBase, SettlementObserver, @unchecked Senda
     static let beginsAtOnce = Traits(rawValue: 4)
     /// The owner stands in a line with others, in the order of their places.
     static let hasPlace = Traits(rawValue: 8)
-    /// The first child of a list that succeeds settles the owner, which does not wait for the others.
+    /// The first child of a list that succeeds settles the owner, which does not wait for the
+    /// others.
     static let settlesAtOnce = Traits(rawValue: 16)
   }
 

@@ -51,6 +51,8 @@ extension Timeline {
     public static let retry = Kind(rawValue: "retry")
     /// What `repeating` returns.
     public static let repeating = Kind(rawValue: "repeating")
+    /// What `hedged` returns.
+    public static let hedged = Kind(rawValue: "hedged")
     /// What `condition` returns.
     public static let condition = Kind(rawValue: "condition")
     /// What `exclusive` returns.
@@ -87,7 +89,8 @@ extension Timeline {
     /// Whether it stands for the work of others: what it was made from, or what it continues with.
     var isWrapper: Bool {
       switch self {
-      case .then, .map, .mapAsync, .recover, .settled, .asSimpleOperation, .timeout, .retry, .repeating, .condition,
+      case .then, .map, .mapAsync, .recover, .settled, .asSimpleOperation, .timeout, .retry, .repeating, .hedged,
+        .condition,
         .exclusive, .limited, .guarded, .prerequisites:
         true
       default: false

@@ -2,8 +2,8 @@ import Foundation
 
 /// Runs a second attempt beside the first one: the form of `hedged`.
 ///
-/// The attempts are a list of two with a width of one. A failure of the first attempt makes room for
-/// the second, and so does the timer, which widens the list.
+/// The attempts are a list of two with a width of one. A failure of the first attempt makes room
+/// for the second, and so does the timer, which widens the list.
 final class HedgeForm: Composition, @unchecked Sendable {  // see the fields
   private let hedging: Hedging
   // One thread at a time makes an attempt.

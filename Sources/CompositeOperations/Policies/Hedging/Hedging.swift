@@ -33,7 +33,8 @@ public final class Hedging: Sendable {
     ///     any operation. Traps unless it is positive.
     public static func percentile(_ share: Double, atLeast count: Int = 20) -> Delay {
       require(
-        share > 0 && share < 1, "Hedging was given a percentile of \(share). Use a share between 0 and 1, such as 0.95.")
+        share > 0 && share < 1, "Hedging was given a percentile of \(share). Use a share between 0 and 1, such as 0.95."
+      )
       require(count > 0, "Hedging was given a percentile of at least \(count) samples. Use 1 or more.")
       return Delay(value: .percentile(share, atLeast: count))
     }
