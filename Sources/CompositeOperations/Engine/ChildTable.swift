@@ -410,7 +410,7 @@ extension ChildTable {
   }
 
   var firstPriority: Operation.QueuePriority? {
-    kind == .steps ? first.child?.queuePriority : ready?.firstPriority
+    !listed.isEmpty && ready?.isUrgent != true ? .normal : ready?.firstPriority
   }
 
   // MARK: - Limits

@@ -68,7 +68,9 @@ extension Composition {
         }
         return .nothing
       }
-      if let result = launch(child, tag: number, isOurs: isOurs, in: slot, context) { return result }
+      if let result = launch(child, tag: number, isOurs: isOurs, in: slot, context) {
+        return result == .inFlight ? .inFlight : .nothing
+      }
       // A lane checks its queue between two leaves; a worker has none to check.
       let goesOn = environment.pool == nil && context.continuesTurn()
       step = stepEnded(child, number, claiming: goesOn)
@@ -153,6 +155,7 @@ extension Composition {
   /// Ends a composition that no longer waits for a child that other code starts.
   final func leaveStep(_ child: Operation, _ number: Int) {
     noteName(of: child, tag: number)
+    _ = isLast(child, tag: number)
     tellSettled(child, tag: number)
     end(.cancelled)
   }

@@ -81,7 +81,7 @@ package class Composition: CompositionBase, SettlementObserver, @unchecked Senda
 
   final let table: LockBox<ChildTable>
   final let tableKind: ChildTable.Kind
-  /// Set before the composition first offers itself.
+  /// Set before the composition first offers itself; guards add what they hold.
   @exclusivity(unchecked) final var environment = ExecutionEnvironment()
   /// The environment that a parent composition sets before it starts the owner.
   @exclusivity(unchecked) final var inherited: ExecutionEnvironment?
@@ -106,6 +106,12 @@ package class Composition: CompositionBase, SettlementObserver, @unchecked Senda
   final let form: OperationKind?
   /// Steps: the operation that exists from the beginning. The striped lock guards it.
   @exclusivity(unchecked) final var wrapped: WrappedOperation
+  /// Steps: whether the owner takes its name from children, and from which.
+  final let takesName: Bool
+  final let lastNamed: Int
+  /// The composition that runs the guard of this one, which has not started. The striped lock
+  /// guards it.
+  @exclusivity(unchecked) final weak var guardRunner: Composition?
   /// Steps: the number of the last child, if that is known.
   @exclusivity(unchecked) final var lastTag = 0
   /// The number of the owner's ``Place``; 0 until it has one. In a list, that of the first child.
@@ -137,6 +143,7 @@ package class Composition: CompositionBase, SettlementObserver, @unchecked Senda
     self.traits = traits
     form = showsKind ? kind : nil
     self.wrapped = wrapped
+    (takesName, lastNamed) = (wrapped.takesName, wrapped.lastNamed)
     self.children = children
     switch plan {
     case .steps: (tableKind, count, succeedsFirst) = (.steps, 0, false)
@@ -290,7 +297,7 @@ package class Composition: CompositionBase, SettlementObserver, @unchecked Senda
     case .tags:
       let waiting = table.withLock { table in
         table.cancelTags()
-        return table.entries.filter { $0.phase.isHeld }
+        return table.entries.filter { $0.phase == .ready }
       }
       for entry in waiting { cancelWaiting(entry.child!, isOurs: true, context) }
     }

@@ -156,6 +156,11 @@ struct DependencyCircles {
         // A cancel makes it ready, whatever its dependencies.
         awaited = operation.dependencies + (composition?.contents ?? [])
       }
+      // A composition whose guard another one runs waits for what that one runs.
+      let runner = composition.flatMap { composition in
+        StripedLock.withLock(of: composition) { composition.guardRunner }
+      }
+      runner?.forEachChild { child, _ in awaited.append(child) }
       return awaited.filter { !$0.isFinished }
     }
   }

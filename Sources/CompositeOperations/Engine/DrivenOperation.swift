@@ -146,7 +146,7 @@ package final class DrivenOperation<Value: Sendable>: SimpleOperation<Value>, @u
 }
 
 /// The form of ``DrivenOperation``.
-private final class DrivenForm: Composition, @unchecked Sendable {  // see the field
+private final class DrivenForm: Composition, @unchecked Sendable {  // immutable
   private let makeOperation: @Sendable (_ tag: Int) -> (Operation, tag: Int)?
   private let whenEnded: @Sendable (Operation, _ tag: Int) -> [Int]
   private let countDone: @Sendable () -> (done: Int, total: Int)?

@@ -70,11 +70,5 @@ struct ReadyQueue {
     return buckets[index].tags.popFirst()
   }
 
-  /// Removes and returns all children, in order.
-  mutating func removeAll() -> [Int] {
-    defer { self = ReadyQueue() }
-    return all
-  }
-
   var all: [Int] { buckets.flatMap(\.tags.elements) }
 }

@@ -9,7 +9,7 @@ struct WrappedOperation: @unchecked Sendable {  // the striped lock guards it
   fileprivate var name: String?
   private let hadName: Bool
   /// The children up to this number do the work of the operation; 0 if the owner takes no name.
-  fileprivate let lastNamed: Int
+  let lastNamed: Int
 
   /// - Parameter lastNamed: the number of the last child that the owner takes its name from.
   init(_ operation: Operation? = nil, lastNamed: Int = .max) {
@@ -23,7 +23,7 @@ struct WrappedOperation: @unchecked Sendable {  // the striped lock guards it
   /// For a composition that takes no name from its children.
   static let none = WrappedOperation(lastNamed: 0)
 
-  fileprivate var takesName: Bool { !hadName && lastNamed > 0 }
+  var takesName: Bool { !hadName && lastNamed > 0 }
 }
 
 extension Operation {
@@ -42,25 +42,24 @@ extension Composition {
 
   /// The operation whose name the owner takes otherwise: the one that runs or is to run.
   final var namesake: Operation? {
-    if wrapped.lastNamed == 0 { return nil }
+    if lastNamed == 0 { return nil }
     if let operation = wrappedOperation { return operation }
     let step = table.withLock { $0.step }
-    return step.handle <= wrapped.lastNamed ? step.child : nil
+    return step.handle <= lastNamed ? step.child : nil
   }
 
   /// Notes the name of a child that the composition lets go of; not of a gate, whose name says what
   /// it does. Called under no lock, because subclasses can override the name.
   @inline(__always)
   final func noteName(of child: Operation, tag: Int) {
-    if wrapped.takesName, tag <= wrapped.lastNamed, let name = child.name, (child as? SettlingOperation)?.form != .wait
-    {
+    if takesName, tag <= lastNamed, let name = child.name, (child as? SettlingOperation)?.form != .wait {
       note(name)
     }
   }
 
   /// Notes the name of a child that is about to start, as far as it is known at once.
   final func noteNameAtHand(of child: Operation) {
-    if wrapped.takesName, let name = child.nameAtOnce { note(name) }
+    if takesName, let name = child.nameAtOnce { note(name) }
   }
 
   private func note(_ name: String) { StripedLock.withLock(of: self) { wrapped.name = name } }

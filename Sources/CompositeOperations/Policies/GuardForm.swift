@@ -51,13 +51,14 @@ struct GuardTurn {
 /// guards inside. It waits for the dependencies of all operations, so no guard holds anything
 /// meanwhile. Then it runs the guards, from the outside in. Then it gives them back, and runs its
 /// operation. If a guard refuses, its own composition settles.
-final class GuardForm: Composition, @unchecked Sendable {  // only the thread that begins, asks or ends uses the fields
+final class GuardForm: Composition, @unchecked Sendable {  // see the fields; one thread at a time asks
   /// Who runs the guard.
   private enum Lending {
-    case new
+    /// - Parameter isAdopted: whether it is known who starts the operation.
+    case new(isAdopted: Bool)
     /// This composition.
     case own
-    /// A guard around this one.
+    /// A guard around this one, with a copy.
     case lent
     /// The guard around this one has run the guard, which has refused with a verdict or let pass.
     case returned(Verdict?)
@@ -87,9 +88,8 @@ final class GuardForm: Composition, @unchecked Sendable {  // only the thread th
   }
 
   // The striped lock guards these while the guard may be lent.
-  @exclusivity(unchecked) private var lending = Lending.new
-  /// Nil while the guard is lent.
-  @exclusivity(unchecked) private var guardian: (any OperationGuard)?
+  @exclusivity(unchecked) private var lending = Lending.new(isAdopted: false)
+  @exclusivity(unchecked) private var guardian: any OperationGuard
   /// Whether this composition starts the operation. If not, other code starts it, and this
   /// composition only waits for it.
   @exclusivity(unchecked) private var isOurs = false
@@ -110,44 +110,58 @@ final class GuardForm: Composition, @unchecked Sendable {  // only the thread th
   override func start(_ owner: SettlingOperation) -> Bool {
     guard let guarded = wrappedOperation, begin(guarded) else { return true }
     if owner.mayHaveDependencies { dependencies = owner.dependencies }
-    if !guarded.isDecided, unmet(guarded) == nil { guardian?.arrive(turn(of: 0, guarded)) }
+    if !guarded.isDecided, unmet(guarded) == nil { guardian.arrive(turn(of: 0, guarded)) }
     return true
   }
 
-  /// Takes over the operation and the guards inside it. Returns false if a guard around this one
-  /// has taken over this one.
+  /// Takes over the operation and the guards inside it. Returns false if the guard has run already.
   private func begin(_ guarded: Operation) -> Bool {
     let before = StripedLock.withLock(of: self) {
-      defer { if case .new = lending { lending = .own } }
+      defer {
+        switch lending {
+        case .new, .lent: lending = .own
+        case .own, .returned, .over: break
+        }
+      }
       return lending
     }
     switch before {
-    case .new, .own: break
+    case .new(isAdopted: false): isOurs = guarded.adopt()
+    // Other code has started an operation that is composed: it runs its own guard.
+    case .lent, .own, .new(isAdopted: true): break
     case .returned(let verdict?): stage = .refused(verdict)
-    case .returned(nil): stage = .passed
-    case .lent, .over:
-      // The program has started an operation that it has composed: nothing holds this one back.
-      (stage, isOurs) = (.passed, true)
+    case .returned(nil), .over: stage = .passed
     }
-    guard case .new = before else { return false }
-    isOurs = guarded.adopt()
+    guard case .waiting = stage else { return false }
     var (operation, isOurs) = (guarded, isOurs)
     while isOurs, let composition = (operation as? SettlingOperation)?.composition as? GuardForm,
-      let lent = composition.lend()
+      let lent = composition.lend(to: self)
     {
-      isOurs = lent.guarded.adopt()
+      isOurs = composition.adopt(lent.guarded, isAdopted: lent.isAdopted)
       inner.append(Inner(composition: composition, guardian: lent.guardian, guarded: lent.guarded, isOurs: isOurs))
       operation = lent.guarded
     }
     return true
   }
 
-  private func lend() -> (guardian: any OperationGuard, guarded: Operation)? {
+  private func lend(
+    to runner: GuardForm
+  ) -> (guardian: any OperationGuard, guarded: Operation, isAdopted: Bool)? {
     StripedLock.withLock(of: self) {
-      guard case .new = lending, let guarded = wrapped.operation, let guardian = guardian.take() else { return nil }
-      lending = .lent
-      return (guardian, guarded)
+      guard case .new(let isAdopted) = lending, let guarded = wrapped.operation else { return nil }
+      // Until it is known.
+      if !isAdopted { isOurs = true }
+      (lending, guardRunner) = (.lent, runner)
+      return (guardian, guarded, isAdopted)
     }
+  }
+
+  /// Adopts the operation for a composition whose guard is lent. Returns whether that starts it.
+  private func adopt(_ guarded: Operation, isAdopted: Bool) -> Bool {
+    if isAdopted { return StripedLock.withLock(of: self) { self.isOurs } }
+    let isOurs = guarded.adopt()
+    StripedLock.withLock(of: self) { if case .lent = lending { self.isOurs = isOurs } }
+    return isOurs
   }
 
   /// Gives the guards back that were taken over.
@@ -156,8 +170,9 @@ final class GuardForm: Composition, @unchecked Sendable {  // only the thread th
   private func giveBack(_ refusal: Verdict? = nil) {
     if inner.isEmpty { return }
     for (index, level) in inner.enumerated() {
-      let verdict = index == turn - 1 ? refusal : nil
-      let (isTaken, isThere) = level.composition.takeBack(level.guardian, isOurs: level.isOurs, verdict)
+      let lending: Lending =
+        index > turn - 1 ? .new(isAdopted: true) : .returned(index == turn - 1 ? refusal : nil)
+      let (isTaken, isThere) = level.composition.takeBack(level.guardian, lending)
       // Other code has settled or started the operation of the guard meanwhile.
       if !isTaken {
         var guardian = level.guardian
@@ -173,11 +188,12 @@ final class GuardForm: Composition, @unchecked Sendable {  // only the thread th
   /// Returns whether the guard was taken back, and whether this composition still has its
   /// operation.
   private func takeBack(
-    _ guardian: any OperationGuard, isOurs: Bool, _ verdict: Verdict?
+    _ guardian: any OperationGuard, _ lending: Lending
   ) -> (isTaken: Bool, isThere: Bool) {
     StripedLock.withLock(of: self) {
-      guard case .lent = lending else { return (false, wrapped.operation != nil) }
-      (self.guardian, self.isOurs, lending) = (guardian, isOurs, .returned(verdict))
+      guardRunner = nil
+      guard case .lent = self.lending else { return (false, wrapped.operation != nil) }
+      (self.guardian, self.lending) = (guardian, lending)
       return (true, true)
     }
   }
@@ -214,12 +230,12 @@ final class GuardForm: Composition, @unchecked Sendable {  // only the thread th
 
   private func runGuards(for guarded: Operation, after previous: Operation?, _ count: Int) -> Made {
     // Other code may have added it to a queue since it was taken over, which starts it.
-    if isOurs, (guarded as? SettlingOperation)?.waitsInQueue ?? guarded.isInQueue {
+    if isOurs, guarded.entersOtherQueue {
       isOurs = false
       giveBack()
     }
     var previous = previous
-    while turn <= inner.count, !isPointless(guarded) {
+    while turn <= inner.count, !isPointless(guarded, after: previous) {
       if let made = runGuard(turn(of: turn, guarded), after: previous) {
         guard turn > 0, case .settle(let verdict) = made else { return made }
         // That operation settles so, and with it those around it.
@@ -234,17 +250,22 @@ final class GuardForm: Composition, @unchecked Sendable {  // only the thread th
   }
 
   private func runGuard(_ turn: GuardTurn, after previous: Operation?) -> Made? {
-    if turn.index == 0 { return guardian?.next(turn, after: previous) }
+    if turn.index == 0 { return guardian.next(turn, after: previous) }
     // A copy, because the guard asks the turn, which reads the list.
     var guardian = inner[turn.index - 1].guardian
     defer { inner[turn.index - 1].guardian = guardian }
-    return guardian.next(turn, after: previous)
+    guard OperationContext.isUsed, let owner = owner(ofGuard: turn.index) else {
+      return guardian.next(turn, after: previous)
+    }
+    // The values are those of the operation that has the guard.
+    passContext(to: owner)
+    return ThreadContext.current.runUserCode(in: owner.context) { guardian.next(turn, after: previous) }
   }
 
   private func handOut(_ guarded: Operation, _ count: Int) -> Made {
     stage = .done
     lastTag = count + 1
-    return .run(isOurs ? guarded : SettlementGate(of: guarded))
+    return .run(isOurs && !guarded.entersOtherQueue ? guarded : SettlementGate(of: guarded))
   }
 
   // MARK: - The operations
@@ -264,9 +285,12 @@ final class GuardForm: Composition, @unchecked Sendable {  // only the thread th
 
   /// Whether the guard whose turn it is need not run: an operation that was cancelled needs no
   /// guard, nor one that this composition would start and that other code has settled.
-  private func isPointless(_ guarded: Operation) -> Bool {
+  private func isPointless(_ guarded: Operation, after previous: Operation?) -> Bool {
     if isOurs ? guarded.isDecided : guarded.isCancelled { return true }
-    return turn > 0 && inner[..<turn].contains { $0.isOurs ? $0.guarded.isDecided : $0.guarded.isCancelled }
+    guard turn > 0 else { return false }
+    // Those around were looked at in their turn; after a wait, all are.
+    let levels = previous == nil ? inner[(turn - 1)..<turn] : inner[..<turn]
+    return levels.contains { $0.isOurs ? $0.guarded.isDecided : $0.guarded.isCancelled }
   }
 
   private func turn(of index: Int, _ guarded: Operation) -> GuardTurn {
@@ -276,7 +300,12 @@ final class GuardForm: Composition, @unchecked Sendable {  // only the thread th
   }
 
   fileprivate func ownerName(ofGuard index: Int) -> String? {
-    index == 0 ? ownerName : index == 1 ? wrappedOperation?.name : inner[index - 2].guarded.name
+    index == 0 ? ownerName : owner(ofGuard: index)?.name
+  }
+
+  /// The operation that a policy has returned with the guard; not for the own guard.
+  private func owner(ofGuard index: Int) -> SettlingOperation? {
+    (index == 1 ? wrappedOperation : inner[index - 2].guarded) as? SettlingOperation
   }
 
   /// Calls `body` with the operations down to that of a guard, without those that other code
@@ -300,10 +329,10 @@ final class GuardForm: Composition, @unchecked Sendable {  // only the thread th
     }
     let isOurs =
       switch (last, stage) {
-      case (.new, _): operation?.adopt() == true
+      case (.new(isAdopted: false), _): operation?.adopt() == true
       // It was handed out. Or who has borrowed the guard settles the operation.
       case (_, .done), (.lent, _), (.over, _): false
-      case (.own, _), (.returned, _): self.isOurs
+      case (.own, _), (.returned, _), (.new, _): self.isOurs
       }
     guard let operation, isOurs else { return settle(verdict) }
     let afterwards = SettlementAction { [self] in settle(verdict) }
@@ -312,7 +341,7 @@ final class GuardForm: Composition, @unchecked Sendable {  // only the thread th
 
   private func settle(_ verdict: Verdict) {
     dependencies = []
-    guardian?.isOver(in: self, verdict)
+    guardian.isOver(in: self, verdict)
     settleOwner(verdict)
   }
 
@@ -338,6 +367,10 @@ extension Operation {
   fileprivate var isDecided: Bool {
     isCancelled || (self as? SettlingOperation).map { $0.state.current.phase > .executing } ?? isFinished
   }
+
+  /// Whether other code has added the operation, which a guard has adopted, to a queue that starts
+  /// it.
+  fileprivate var entersOtherQueue: Bool { (self as? SettlingOperation)?.waitsInQueue ?? isInQueue }
 
   fileprivate var waitsForDependencies: Bool { mayHaveDependencies && DependencyWait.isNeeded(for: self) }
 

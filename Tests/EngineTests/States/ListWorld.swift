@@ -51,13 +51,14 @@ struct ListWorld {
 
     /// Whether no further child may start.
     func isClosing(_ policy: ListEndings.Policy) -> Bool {
-      isCancelled || isRefused || winner != nil
+      isCancelled || isRefused || winner != nil || policy == .hedge && sawOutsideCancel
         || policy == .cancelRemaining && (!failures.isEmpty || sawOutsideCancel)
     }
 
-    var expectedVerdict: String {
+    func expectedVerdict(_ policy: ListEndings.Policy) -> String {
       if isCancelled { return "cancelled" }
       if let winner { return "winner \(winner)" }
+      if policy == .hedge, sawOutsideCancel { return "cancelled" }
       if !failures.isEmpty { return "failure \(failures)" }
       return sawOutsideCancel ? "cancelled" : "success"
     }
@@ -183,7 +184,7 @@ struct ListWorld {
     let outcome: Outcome<any Sendable>
     switch ending {
     case .success:
-      if policy == .firstSuccess, !wasClosing { history.winner = child }
+      if policy == .firstSuccess || policy == .hedge, !wasClosing { history.winner = child }
       outcome = .success(())
     case .failure:
       // A composition that settles all ignores it.
@@ -213,7 +214,9 @@ struct ListWorld {
     case .failures(let failures): history.verdict = "failure \(failures.map(\.index))"
     case .failure(let error): history.verdict = "failure \(error)"
     }
-    if history.verdict != history.expectedVerdict { complain("the verdict is \(history.verdict ?? "none")") }
+    if history.verdict != history.expectedVerdict(state.endings.policy) {
+      complain("the verdict is \(history.verdict ?? "none")")
+    }
   }
 
   private mutating func close() -> [ChildTable.Phase]? {

@@ -71,19 +71,6 @@ struct ReadyQueueTests {
     #expect(queue.firstPriority == .veryLow)
   }
 
-  @Test("removeAll gives everything in order and leaves the queue empty and usable")
-  func removeAll_givesAllInOrder() {
-    var queue = ReadyQueue()
-    for tag in 0..<3 { queue.append(tag, priority: .low) }
-    queue.append(3, priority: .high)
-    #expect(queue.popFirst() == 3)
-    #expect(queue.popFirst() == 0)
-    #expect(queue.removeAll() == [1, 2])
-    #expect(queue.isEmpty && queue.all == [] && queue.popFirst() == nil)
-    queue.append(7, priority: .normal)
-    #expect(queue.popFirst() == 7)
-  }
-
   @Test("A hundred thousand children are appended and popped in order, in turn, without the rest being moved")
   func pop_manyChildren_keepsOrder() {
     var queue = ReadyQueue()
