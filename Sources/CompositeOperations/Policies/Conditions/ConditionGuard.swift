@@ -7,14 +7,11 @@ struct ConditionGuard: OperationGuard {
   }
 
   private var stage = Stage.new
-  private var condition: Condition?
-  private var context: ConditionContext?
-  /// The value if the condition does not hold; nil if that is a failure.
-  private let substitute: (any Sendable)?
+  /// Has all that is needed, so that the guard is small.
+  private let evaluation: ConditionEvaluation
 
   init(_ condition: Condition, otherwise substitute: (any Sendable)? = nil) {
-    self.condition = condition
-    self.substitute = substitute
+    evaluation = ConditionEvaluation(condition, otherwise: substitute)
   }
 
   var kind: OperationKind { .condition }
@@ -22,11 +19,8 @@ struct ConditionGuard: OperationGuard {
   mutating func next(_ turn: GuardTurn, after previous: Operation?) -> Composition.Made? {
     switch stage {
     case .new:
-      guard let condition else { return nil }
-      let context = ConditionContext(operation: turn.guarded, dependencies: turn.composition.dependencies)
-      self.context = context
       stage = .preparing
-      let prerequisites = condition.prerequisites(context)
+      let prerequisites = evaluation.prepare(turn)
       guard !prerequisites.isEmpty else { return evaluate(turn) }
       Prerequisites.requireIndependence(of: prerequisites, from: turn.guarded)
       return run(Prerequisites.operation(running: prerequisites), turn)
@@ -35,15 +29,13 @@ struct ConditionGuard: OperationGuard {
       return evaluate(turn)
     case .evaluating:
       if case .success = previous?.anyOutcome { return nil }
-      if let substitute, previous?.failure != nil { return .settle(.success(substitute)) }
+      if let substitute = evaluation.substitute, previous?.failure != nil { return .settle(.success(substitute)) }
       return previous.map { .settleLike($0) }
     }
   }
 
   private mutating func evaluate(_ turn: GuardTurn) -> Composition.Made? {
-    guard let context = context.take(), let condition = condition.take() else { return nil }
     stage = .evaluating
-    let evaluation = ConditionEvaluation(condition, context, of: turn.ownerName, isLeftAlone: !turn.isOurs)
     return run(evaluation, turn)
   }
 
@@ -56,34 +48,46 @@ struct ConditionGuard: OperationGuard {
   }
 
   mutating func isOver(in composition: Composition, _ verdict: Verdict) {
-    condition = nil
-    context = nil
+    evaluation.discardWork()
   }
 }
 
 /// Evaluates a condition in a task. Fails with a ``ConditionError`` if the condition does not hold.
 private final class ConditionEvaluation: TaskGate, @unchecked Sendable {  // see the fields
-  // Only the task uses it, or the one caller that settles the operation unstarted.
-  private var question: (condition: Condition, context: ConditionContext)?
-  private let ownerName: String?
+  /// The value if the condition does not hold; nil if that is a failure.
+  let substitute: (any Sendable)?
   private let conditionName: String
-  private let isLeftAlone: Bool
+  // The striped lock guards the rest.
+  private var condition: Condition?
+  private var situation: ConditionContext?
+  private var ownerName: String?
+  private var isLeftAlone = false
 
-  /// - Parameters:
-  ///   - name: the name of the operation that the condition belongs to.
-  ///   - isLeftAlone: whether other code has started the operation.
-  init(_ condition: Condition, _ context: ConditionContext, of name: String?, isLeftAlone: Bool) {
-    ownerName = name
-    self.isLeftAlone = isLeftAlone
+  init(_ condition: Condition, otherwise substitute: (any Sendable)?) {
+    self.condition = condition
+    self.substitute = substitute
     conditionName = condition.name
-    question = (condition, context)
     super.init(priority: nil)
+  }
+
+  /// Notes what the condition is for. Returns the operations that run before the evaluation.
+  func prepare(_ turn: GuardTurn) -> [Operation] {
+    let context = ConditionContext(operation: turn.guarded, dependencies: turn.composition.dependencies)
+    let name = turn.ownerName
+    let condition: Condition? = StripedLock.withLock(of: self) {
+      // A copy of the guard may have been here.
+      guard situation == nil else { return nil }
+      (situation, ownerName, isLeftAlone) = (context, name, !turn.isOurs)
+      return self.condition
+    }
+    return condition?.prerequisites(context) ?? []
   }
 
   override var purpose: String { "evaluates \(GateOperation.list([conditionName]))" }
 
   override func work() async throws {
-    guard let (condition, context) = question.take() else { throw CancellationError() }
+    let (condition, context) = takeQuestion()
+    guard let condition, let context else { throw CancellationError() }
     let failures = try await ConditionError.failures(of: condition, context)
     if failures.isEmpty { return }
     var error = ConditionError(failures: failures)
@@ -92,8 +96,15 @@ private final class ConditionEvaluation: TaskGate, @unchecked Sendable {  // see
     throw error
   }
 
+  private func takeQuestion() -> (Condition?, ConditionContext?) {
+    StripedLock.withLock(of: self) { (condition.take(), situation) }
+  }
+
   override func discardWork() {
-    question = nil
+    let question = takeQuestion()
+    let context = StripedLock.withLock(of: self) { situation.take() }
+    // Released outside the lock.
+    withExtendedLifetime((question, context)) {}
   }
 }
 

@@ -5,7 +5,6 @@ struct ExclusionGuard: OperationGuard {
   private let categories: [ExclusionCategory]
   private let registry: ExclusionRegistry
   private var reservation: ExclusionReservation?
-  private var answer: ExclusionRegistry.Answer?
 
   init(_ categories: [ExclusionCategory], in registry: ExclusionRegistry) {
     self.categories = categories
@@ -26,13 +25,13 @@ struct ExclusionGuard: OperationGuard {
       categories, in: registry, for: turn.guarded, named: turn.ownerName, around: turn.composition.environment.held)
     self.reservation = reservation
     turn.composition.becomeHolder()
-    answer = registry.request(reservation, place: turn.place)
+    reservation.answer = registry.request(reservation, place: turn.place)
   }
 
   mutating func next(_ turn: GuardTurn, after previous: Operation?) -> Composition.Made? {
     guard !categories.isEmpty else { return nil }
     if reservation == nil { getInLine(turn) }
-    switch answer.take() {
+    switch reservation?.answer.take() {
     case .granted(let holdsMore):
       if holdsMore { turn.composition.environment.held = reservation }
       return nil

@@ -33,6 +33,8 @@ final class ExclusionReservation: Reservation, WaitingReservation, @unchecked Se
   /// The name of what `exclusive` returned, for errors if the operation has none.
   let ownerName: String?
   var standing = Standing.waiting
+  /// The answer of the registry. Only the thread that asks uses it.
+  var answer: ExclusionRegistry.Answer?
   /// The gate to pass when the reservation no longer waits.
   var gate: ReservationGate?
 
