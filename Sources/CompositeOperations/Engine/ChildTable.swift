@@ -33,7 +33,7 @@ struct ChildTable {
   /// Why no child starts. Children may start while this is empty.
   struct Blocks: OptionSet {
     let rawValue: UInt8
-    /// No child starts any more.
+    /// No further child starts.
     static let closed = Blocks(rawValue: 1)
     static let suspended = Blocks(rawValue: 2)
     /// The composition has not begun.
@@ -78,7 +78,8 @@ struct ChildTable {
   private var first = Entry()
   let kind: Kind
   private(set) var blocks: Blocks
-  /// Whether to cancel the next child when it is made, because what waits was cancelled before.
+  /// How many of the next children to cancel when they are made: they were cancelled while they
+  /// waited.
   private(set) var cancelledTags = 0
   /// The outcomes of steps; nil if they are not recorded.
   var records: SequentialRecords?
@@ -146,7 +147,7 @@ struct ChildTable {
 
   var isClosed: Bool { blocks.contains(.closed) }
 
-  /// Whether nothing can be handed out any more, unless something is added.
+  /// Whether everything was handed out, unless something is added.
   var isExhausted: Bool {
     switch kind {
     case .steps: first.phase == .ended
@@ -435,8 +436,8 @@ extension ChildTable {
 
 extension ChildTable {
   /// Has `claim` hand out all children of normal priority in order, or those that are left of them.
-  mutating func list(_ left: [Range<Int>], of count: Int) {
-    inFlight += count - left.reduce(0) { $0 + $1.count }
+  mutating func list(_ left: [Range<Int>]) {
+    inFlight += endings.count - left.reduce(0) { $0 + $1.count }
     if left.count == 1 {
       listed = left[0]
     } else {

@@ -23,7 +23,7 @@ extension Composition {
           table.add(ready: tag, priority: priority, needsSlot: needsSlot)
         }
       } else if table.isLimited {
-        table.list([0..<count], of: count)
+        table.list([0..<count])
       } else {
         // A lane takes one leaf at a time, and checks its queue between two leaves.
         dispenser.open(segmented: environment.pool == nil)
@@ -253,7 +253,7 @@ extension Composition {
 
   final func cancelList() {
     let before = table.withLock { table in
-      table.endings.wasCancelled = !table.endings.isSettled
+      if !table.endings.isSettled { table.endings.wasCancelled = true }
       return closeList(&table)
     }
     if let before { carryOut(before) }
@@ -341,7 +341,7 @@ extension Composition {
       guard table.blocks.isDisjoint(with: [.idle, .closed]) else { return (false, false) }
       guard table.isLimited, let left = dispenser.close() else { return (true, false) }
       // All have normal priority: otherwise the dispenser was never opened.
-      table.list(left, of: count)
+      table.list(left)
       return (true, dispenser.countExactly())
     }
     if isLast {

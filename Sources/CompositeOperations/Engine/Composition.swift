@@ -256,7 +256,7 @@ package class Composition: CompositionBase, SettlementObserver, @unchecked Senda
     tableKind == .steps ? runSteps(in: slot, context) : runChild(in: slot, context)
   }
 
-  /// Whether nothing can be handed out any more, unless the composition offers itself again.
+  /// Whether everything was handed out, unless the composition offers itself again.
   final var isExhausted: Bool { table.withLock { $0.isExhausted } }
 
   /// Called when a child has settled, or was settled without being run.
@@ -396,7 +396,7 @@ package class Composition: CompositionBase, SettlementObserver, @unchecked Senda
     }
   }
 
-  /// Whether this is a list that must have a place for each child that runs.
+  /// Whether the number of children is fixed, and they run in parallel.
   final var isList: Bool { tableKind == .list }
 
   // MARK: - Places

@@ -53,7 +53,7 @@ struct ListSlotTests {
       state.setWidth(model.width)
       let isOpen = state.begin(cancelled: false)
       #expect(isOpen)
-      if isRange { state.list([0..<count], of: count) }
+      if isRange { state.list([0..<count]) }
       for tag in 0..<count {
         let priority = isRange ? .normal : priority(&random)
         if !isRange { state.add(ready: tag, priority: priority, needsSlot: needsSlot[tag]) }

@@ -156,7 +156,7 @@ struct ListWorld {
   }
 
   private mutating func makeReady(_ left: [Range<Int>]) {
-    state.list(left, of: stages.count)
+    state.list(left)
     for child in left.joined() { stages[child] = .ready }
   }
 

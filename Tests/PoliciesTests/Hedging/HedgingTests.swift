@@ -8,6 +8,16 @@ import Testing
 struct HedgingTests {
   private let clock = ManualClock()
 
+  /// Starts an operation, lets its delay pass, and waits until both attempts run.
+  private func hedging(_ first: HeldOperation<Int>, with second: HeldOperation<Int>) async -> SimpleOperation<Int> {
+    let hedged = first.hedged(after: .seconds(1), clock: clock) { second }
+    await onWorker { hedged.start() }
+    await clock.waitForSleeper(dueIn: .seconds(1))
+    clock.advance(by: .seconds(1))
+    await second.started.wait()
+    return hedged
+  }
+
   @Test("A first attempt that succeeds in time needs no second, and leaves no timer behind")
   func first_inTime_isTheValue() async {
     let first = HeldOperation<Int>()
@@ -43,11 +53,7 @@ struct HedgingTests {
   @Test("A first attempt that succeeds while the second runs settles, and cancels the second")
   func first_whileSecondRuns_settlesAtOnce() async {
     let (first, second) = (HeldOperation<Int>(), HeldOperation<Int>(settlesWhenCancelled: true))
-    let hedged = first.hedged(after: .seconds(1), clock: clock) { second }
-    await onWorker { hedged.start() }
-    await clock.waitForSleeper(dueIn: .seconds(1))
-    clock.advance(by: .seconds(1))
-    await second.started.wait()
+    let hedged = await hedging(first, with: second)
     first.finish(with: 1)
     #expect(await settled(hedged).value == 1)
     await finished(second)
@@ -67,11 +73,7 @@ struct HedgingTests {
   @Test("If both run and both fail, the last error is the error, whichever attempt it is of")
   func both_failing_lastErrorCounts() async {
     let (first, second) = (HeldOperation<Int>(), HeldOperation<Int>())
-    let hedged = first.hedged(after: .seconds(1), clock: clock) { second }
-    await onWorker { hedged.start() }
-    await clock.waitForSleeper(dueIn: .seconds(1))
-    clock.advance(by: .seconds(1))
-    await second.started.wait()
+    let hedged = await hedging(first, with: second)
     second.reject(with: TestError.second)
     await finished(second)
     #expect(!hedged.isFinished)
@@ -90,11 +92,7 @@ struct HedgingTests {
   @Test("A cancel cancels both attempts, and settles when both have ended")
   func cancel_whileBothRun_waitsForBoth() async {
     let (first, second) = (HeldOperation<Int>(), HeldOperation<Int>())
-    let hedged = first.hedged(after: .seconds(1), clock: clock) { second }
-    await onWorker { hedged.start() }
-    await clock.waitForSleeper(dueIn: .seconds(1))
-    clock.advance(by: .seconds(1))
-    await second.started.wait()
+    let hedged = await hedging(first, with: second)
     hedged.cancel()
     await first.cancelRequested.wait()
     await second.cancelRequested.wait()
